@@ -21,7 +21,7 @@ from orthoreg.search.rows import (
     SelectionResult,
     _limits,
     _selection,
-    short_sines,
+    unresolved_trig_terms,
 )
 from orthoreg.solving import Moments, Task, fold_moments, gather
 
@@ -216,7 +216,7 @@ def _chosen(choice: Choice, recipe: Recipe, rows: Rows) -> tuple[Task, Selection
     """Return the task with the terms of this choice."""
     task = prepare(recipe, rows)
     if choice.least_period is not None and recipe.library_is_default:
-        left_out = short_sines(task.features, rows.extent.range, choice.least_period)
+        left_out = unresolved_trig_terms(task.features, rows.extent.range, choice.least_period)
         task = replace(task, support=task.support & ~left_out)
         recipe = replace(recipe, library_is_default=False)
     with ExitStack() as stack:

@@ -178,9 +178,9 @@ def test_what_cannot_be_adapted_is_refused(model, rng):
         og.OrthoReg().adapt(x, y)
     with pytest.raises(ValueError, match="3 features"):
         model.adapt(np.hstack([x, x[:, :1]]), y)
-    with pytest.raises(InputError, match="1 targets; the new data have 2"):
+    with pytest.raises(InputError, match="1 targets; the data have 2"):
         model.adapt(x, np.column_stack([y, y]))
-    with pytest.raises(InputError, match="2 states; the new data have 3"):
+    with pytest.raises(InputError, match="2 states; the data have 3"):
         model.adapt(np.hstack([x, x[:, :1]]), t=np.arange(30.0))
     with pytest.raises(InputError, match="knows"):
         model.adapt(og.Dataset.from_arrays(x, 1.0, names=["p", "q"]))

@@ -19,7 +19,9 @@ DATA = og.Dataset.from_arrays(X, 1.0, names=["S", "v"], derivatives=Y)
 
 def test_a_selection_that_sparsity_would_override_is_refused():
     model = og.OrthoReg(selection=og.Extrapolation(), sparsity=0.1)
-    with pytest.raises(InputError, match=r"got selection=Extrap.* and sparsity=0\.1\. Give one"):
+    with pytest.raises(
+        InputError, match=r"got selection=Extrap.* and sparsity=0\.1\. Give only one"
+    ):
         model.fit(X, Y)
     for one in ({"selection": None}, {"sparsity": None}):
         clone(model).set_params(**one, augmentation=og.Zero()).fit(X, Y)

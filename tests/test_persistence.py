@@ -178,7 +178,7 @@ def test_a_file_cut_at_any_length_is_refused(saved):
     content = saved.read_bytes()
     for length in np.linspace(0, len(content) - 1, 60).astype(int):
         saved.write_bytes(content[:length])
-        with pytest.raises(ModelFileError, match="not a whole orthoreg model file.*again"):
+        with pytest.raises(ModelFileError, match="not a complete orthoreg model file.*again"):
             og.load(saved)
 
 
@@ -221,13 +221,13 @@ FORGERIES = {
     "an endless formula": (["field", "terms", 0], "(" * 9000, "parts do not fit together"),
     "a number too large": (["field", "terms", 0], "9**9**9**9", "parts do not fit together"),
     "a formula that is a number": (["field", "terms", 0], 7, "parts do not fit together"),
-    "an unknown part": (["params", "augmentation", "$kind"], "os.system", "no part"),
+    "an unknown part": (["params", "augmentation", "$kind"], "os.system", "not part of orthoreg"),
     "an unknown parameter": (["params", "hook"], HOSTILE, "parts do not fit together"),
     "a wrong argument": (["params", "augmentation", "width"], -3, "parts do not fit together"),
     "too few terms": (["field", "terms"], ["1"], "fit together|inconsistent"),
-    "an unknown residual": (["field", "basis"], "os.system", "which is no part of a residual"),
-    "a recipe for a residual": (["field", "basis"], "MLP", "which is no part of a residual"),
-    "a list for a residual": (["field", "basis"], ["TanhLayers"], "no part of a residual"),
+    "an unknown residual": (["field", "basis"], "os.system", "which is not a residual basis"),
+    "a recipe for a residual": (["field", "basis"], "MLP", "which is not a residual basis"),
+    "a list for a residual": (["field", "basis"], ["TanhLayers"], "not a residual basis"),
     "a parameter too many": (["field", "parameters"], ["K"], "fit together|inconsistent"),
     "an equation too many": (["outputs"], ["x0", "x1", "x2"], "fit together|inconsistent"),
     "a state too few": (["states"], ["x0"], "fit together|inconsistent"),
@@ -375,7 +375,7 @@ def test_a_file_that_would_grow_without_measure_is_not_unpacked(tmp_path, entry,
         path.write_bytes(lie)
     tracemalloc.start()
     try:
-        with pytest.raises(ModelFileError, match="not a whole orthoreg model file"):
+        with pytest.raises(ModelFileError, match="not a complete orthoreg model file"):
             og.load(path)
         assert tracemalloc.get_traced_memory()[1] < 4 * 2**20
     finally:

@@ -23,11 +23,11 @@ def test_the_sign_names_the_steps_of_a_fit(rng):
     t = np.linspace(0, 10, 120)
     x = np.column_stack([np.cos(t), -np.sin(t)]) + 0.01 * rng.standard_normal((120, 2))
     sign = Sign()
-    token = _progress._sign.set(sign)
+    token = _progress._spinner.set(sign)
     try:
         og.OrthoReg("poly(1)").fit(x, t=t)
     finally:
-        _progress._sign.reset(token)
+        _progress._spinner.reset(token)
     steps = ["Smoothing the measurements ...", "Choosing terms ...", "Matching trajectories ..."]
     assert [text for text in dict.fromkeys(sign.said) if text in steps] == steps
     assert sign.status == "Fitting ..."

@@ -2,7 +2,7 @@
 
 from threadpoolctl import threadpool_info
 
-from orthoreg._common.threads import MANY_ROWS, one_thread
+from orthoreg._common.parallel import MANY_ROWS, one_thread
 
 
 def blas_threads():

@@ -7,12 +7,10 @@ from benchmarks._jobs import options
 
 
 def main() -> None:
-    parser = options(__doc__ or "", "dysts.json")
-    parser.add_argument("--peers", action="store_true", help="fit PySINDy's models again")
-    chosen = parser.parse_args()
+    chosen = options(__doc__ or "", "dysts.json").parse_args()
     record = dysts.measure(
         chosen.only, chosen.limit, chosen.seeds, chosen.workers, chosen.cpu_limit,
-        chosen.out.with_suffix(".jsonl"), chosen.peers, chosen.stored,
+        chosen.out.with_suffix(".jsonl"), chosen.stored,
     )  # fmt: skip
     chosen.out.write_text(json.dumps(record, indent=1) + "\n")
     chosen.out.with_suffix(".md").write_text(dysts.page(record))

@@ -42,11 +42,10 @@ def page(record: dict[str, Any]) -> str:
         "`WeakPDELibrary` with 200 test functions per run. Both use `STLSQ` with 13 thresholds "
         "from 0.005 to 5. Among the thresholds whose error on the fifth run is within 5% of the "
         "minimum, the one with the fewest terms is selected and fitted to all five runs. CPU "
-        "seconds include this selection. A fit of orthoreg with its summary counts as not exact "
+        "seconds include this selection; imports do not count. Fits of all methods alternate. A "
+        "fit of orthoreg with its summary counts as not exact "
         f"if it takes more than {record['cpu_limit']:g} CPU seconds.\n\n"
     )
-    if "note" in record:
-        text += f"{record['note']}\n\n"
     text += _summary_table(record) + "\n## Every flow\n\n" + _flow_table(record)
     return text + "\n## Exact, but not called correct\n\n" + _misjudged(record)
 

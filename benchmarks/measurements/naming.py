@@ -5,6 +5,7 @@ import time
 import numpy as np
 
 import orthoreg as og
+from orthoreg.model.model import AbstractModel
 
 from . import double_pendulum, rlc, stage
 from ._line import Line, coefficients, data_file, relative_rms
@@ -91,7 +92,7 @@ def _double_pendulum() -> list[Line]:
     return lines
 
 
-def _forecast_errors(model: og.OrthoReg, test: og.Dataset) -> list[float]:
+def _forecast_errors(model: AbstractModel, test: og.Dataset) -> list[float]:
     (forecast,) = model.forecast(test)
     return [
         relative_rms(found, truth) for found, truth in zip(forecast.x.T, test.states.T, strict=True)

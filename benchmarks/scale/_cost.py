@@ -56,7 +56,7 @@ def _result_bytes() -> dict[str, int]:
     """Return the bytes that a chunk returns in the measuring pass and in the pass of moments."""
     import orthoreg as og
     from orthoreg.data import extrapolation_rule
-    from orthoreg.data._chunked import RowSums
+    from orthoreg.data._rows import RowSums
     from orthoreg.solving import gather_partitioned
     from orthoreg.terms import bind
 

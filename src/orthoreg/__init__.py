@@ -41,10 +41,10 @@ if TYPE_CHECKING:
     from .model.baselines import STLSQ as STLSQ
     from .model.baselines import UniversalODE as UniversalODE
     from .model.bootstrap import bootstrap as bootstrap
-    from .model.discovering import discover as discover
+    from .model.discovery import discover as discover
     from .model.estimator import OrthoReg as OrthoReg
+    from .model.learning import fit_together as fit_together
     from .model.load import load as load
-    from .model.model import fit_together as fit_together
     from .model.pysindy import from_pysindy as from_pysindy
     from .model.tune import tune as tune
     from .physics import Even as Even
@@ -71,7 +71,7 @@ __version__ = "0.2.0"
 # the block above, for the interpreter; a test compares the two
 _NAMES = {
     ".model.bootstrap": ("bootstrap",),
-    ".model.discovering": ("discover",),
+    ".model.discovery": ("discover",),
     "._common.errors": (
         "DataError", "DataWarning", "InputError", "ModelFileError", "OrthoregError",
         "SimulationError", "TrainingError", "TrainingWarning",
@@ -79,7 +79,7 @@ _NAMES = {
     ".model.estimator": ("OrthoReg",),
     ".field.gate": ("Gate",),
     ".model.load": ("load",),
-    ".model.model": ("fit_together",),
+    ".model.learning": ("fit_together",),
     "._common.parallel": ("cluster",),
     ".model.pysindy": ("from_pysindy",),
     ".model.tune": ("tune",),

@@ -1,25 +1,25 @@
 """Ready estimators: the recommended one, the paper's three, and its other pipelines.
 
-The paper's follow its text: library, network, derivative targets, optimiser and strengths.
+Those of the paper use its library, network, derivative targets, optimiser and weights.
 """
 
 import math
 
-from .field import MLP, Zero
+from .field import MLP, AbstractAugmentation, Zero
 from .losses import SmoothedFiniteDifference, VectorField
 from .model.estimator import OrthoReg
 from .search.rows import Thresholding
-from .solving import Adam, Exact, TwoStage
+from .solving import AbstractSolver, Adam, Exact, TwoStage
 from .terms import Fourier, Polynomial
 
 
 def recommended(seed: int = 0) -> OrthoReg:
-    """What `OrthoReg()` is.
+    """Return `OrthoReg()`, the default estimator.
 
     Parameters
     ----------
     seed
-        of random parts.
+        seed of the random numbers.
 
     Returns
     -------
@@ -38,14 +38,14 @@ def recommended(seed: int = 0) -> OrthoReg:
 def paper_orthoreg(
     orthogonality: float = 0.005, sparsity: float = 0.003, seed: int = 0
 ) -> OrthoReg:
-    """The paper's OrthoReg: Adam on the full batch, 2000 epochs, lam = 0.005, mu = 0.003.
+    """Return the paper's OrthoReg: Adam on the full batch, 2000 epochs, lam = 0.005, mu = 0.003.
 
     Parameters
     ----------
     orthogonality, sparsity
         lam and mu.
     seed
-        of random parts.
+        seed of the random numbers.
 
     Returns
     -------
@@ -62,14 +62,14 @@ def paper_orthoreg(
 
 
 def paper_l2(magnitude: float = 0.005, sparsity: float = 0.001, seed: int = 0) -> OrthoReg:
-    """The paper's L2 hybrid: lam2 = 0.005 on the size of the residual, mu = 0.001.
+    """Return the paper's L2 hybrid, with lam2 = 0.005 and mu = 0.001.
 
     Parameters
     ----------
     magnitude, sparsity
         lam2 and mu.
     seed
-        of random parts.
+        seed of the random numbers.
 
     Returns
     -------
@@ -86,14 +86,16 @@ def paper_l2(magnitude: float = 0.005, sparsity: float = 0.001, seed: int = 0) -
 
 
 def paper_pure(sparsity: float = 0.001, seed: int = 0) -> OrthoReg:
-    """The paper's purely symbolic model by Adam. It does not state mu; 0.001 is its L2 hybrid's.
+    """Return the paper's purely symbolic model, trained by Adam.
+
+    The paper does not state mu; 0.001 is that of its L2 hybrid.
 
     Parameters
     ----------
     sparsity
         mu.
     seed
-        of random parts.
+        seed of the random numbers.
 
     Returns
     -------
@@ -110,14 +112,14 @@ def paper_pure(sparsity: float = 0.001, seed: int = 0) -> OrthoReg:
 
 
 def lasso(sparsity: float = 0.001, seed: int = 0) -> OrthoReg:
-    """The purely symbolic model of `paper_pure` at its exact minimum.
+    """Return the purely symbolic model of `paper_pure` at its exact minimum.
 
     Parameters
     ----------
     sparsity
         mu.
     seed
-        of random parts.
+        seed of the random numbers.
 
     Returns
     -------
@@ -130,18 +132,18 @@ def lasso(sparsity: float = 0.001, seed: int = 0) -> OrthoReg:
     >>> og.presets.lasso(sparsity=0.01).sparsity
     0.01
     """
-    return _with_paper_data(Zero(), sparsity, 0.0, 0.0, Exact(), seed)
+    return _paper(Zero(), sparsity, 0.0, 0.0, seed, Exact())
 
 
 def two_stage(orthogonality: float = 0.0, sparsity: float = 0.003, seed: int = 0) -> OrthoReg:
-    """Lasso first, then a network for what it leaves; free, or with its overlap penalised.
+    """Return a Lasso model with a network for its residual, whose overlap may be penalised.
 
     Parameters
     ----------
     orthogonality, sparsity
         lam of the second stage and mu of the first.
     seed
-        of random parts.
+        seed of the random numbers.
 
     Returns
     -------
@@ -154,19 +156,18 @@ def two_stage(orthogonality: float = 0.0, sparsity: float = 0.003, seed: int = 0
     >>> type(og.presets.two_stage().solver).__name__
     'TwoStage'
     """
-    solver = TwoStage(then=Adam())
-    return _with_paper_data(MLP(128, 3), sparsity, orthogonality, 0.0, solver, seed)
+    return _paper(MLP(128, 3), sparsity, orthogonality, 0.0, seed, TwoStage(then=Adam()))
 
 
 def selection_refit(threshold: float = 0.045, seed: int = 0) -> OrthoReg:
-    """STLSQ chooses and refits the terms; the residual is exactly orthogonal to them.
+    """Return a model with terms selected by STLSQ and an exactly orthogonal residual.
 
     Parameters
     ----------
     threshold
         of STLSQ, in the units of coefficients.
     seed
-        of random parts.
+        seed of the random numbers.
 
     Returns
     -------
@@ -179,15 +180,19 @@ def selection_refit(threshold: float = 0.045, seed: int = 0) -> OrthoReg:
     >>> og.presets.selection_refit().selection.threshold
     0.045
     """
-    model = _with_paper_data(MLP(128, 3), None, math.inf, 0.0, TwoStage(then=Adam()), seed)
+    model = _paper(MLP(128, 3), None, math.inf, 0.0, seed, TwoStage(then=Adam()))
     return model.set_params(selection=Thresholding(threshold))
 
 
-def _paper(augmentation, sparsity, orthogonality, magnitude, seed) -> OrthoReg:
-    return _with_paper_data(augmentation, sparsity, orthogonality, magnitude, Adam(), seed)
-
-
-def _with_paper_data(augmentation, sparsity, orthogonality, magnitude, solver, seed) -> OrthoReg:
+def _paper(
+    augmentation: AbstractAugmentation,
+    sparsity: float | None,
+    orthogonality: float,
+    magnitude: float,
+    seed: int,
+    solver: AbstractSolver | None = None,
+) -> OrthoReg:
+    """Return a model with the paper's library and derivatives; `Adam()` if `solver` is None."""
     return OrthoReg(
         Polynomial(2) + Fourier(1),
         augmentation,
@@ -195,7 +200,7 @@ def _with_paper_data(augmentation, sparsity, orthogonality, magnitude, solver, s
         orthogonality=orthogonality,
         magnitude=magnitude,
         loss=VectorField(SmoothedFiniteDifference()),
-        solver=solver,
+        solver=Adam() if solver is None else solver,
         gate=None,
         seed=seed,
     )

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from . import __version__
 from ._common.errors import InputError
 from ._common.files import atomic_write
+from ._common.parallel import one_thread
 from ._common.scikit import check_is_fitted
-from ._common.threads import one_thread
 from .data import Dataset
 from .findings import EquationScore, Findings, counted, forecast_sample
 from .findings._words import interval, listed, percent

@@ -51,8 +51,8 @@ def swings(runs: int = 30, rows: int = 40, missing: float = 0.0, seed: int = 0) 
 @pytest.fixture
 def small_samples(monkeypatch):
     """Bounded samples that are smaller than small data."""
-    monkeypatch.setattr("orthoreg.data._rows.SUBSAMPLE_ROWS", 400)
-    monkeypatch.setattr("orthoreg.data._rows.EXTENT_SAMPLE", 300)
+    monkeypatch.setattr("orthoreg.data._limits.SUBSAMPLE_ROWS", 400)
+    monkeypatch.setattr("orthoreg.data._limits.EXTENT_SAMPLE", 300)
     monkeypatch.setattr("orthoreg.solving._partitioned.CENTERED_ROWS", 200)
     monkeypatch.setattr("orthoreg.fitting._route.SEARCHED", 250)
 

@@ -93,7 +93,7 @@ def test_arrow_datasets_addresses_and_dates(tmp_path):
             found = og.read_table(path, **CHOICE, chunks=chunks)
             parts = list(found.chunks()) if chunks else [found]
             assert_array_equal(concatenate(parts).states, whole.states)
-        with pytest.raises(og.DataError, match="No file is called as 'memory://bucket/no"):
+        with pytest.raises(og.DataError, match="No file matches 'memory://bucket/no"):
             og.read_table("memory://bucket/no*.parquet", **CHOICE)
     finally:
         store.rm("/bucket", recursive=True)
@@ -138,6 +138,6 @@ def test_a_file_that_changes_after_it_was_indexed_is_named(tmp_path):
 
 def test_large_files_come_in_chunks_without_being_asked(tmp_path, monkeypatch):
     pattern = written(tmp_path)
-    monkeypatch.setattr("orthoreg.data.tables._read.LARGEST", 100)
+    monkeypatch.setattr("orthoreg.data.tables._read.MAX_BYTES_AT_ONCE", 100)
     assert isinstance(og.read_table(pattern, **CHOICE), og.ChunkedDataset)
     assert isinstance(og.read_table(pattern, **CHOICE, chunks=False), og.Dataset)

@@ -248,7 +248,7 @@ def test_wrong_options_get_one_sentence(table, tmp_path, capsys, arguments, word
             ["simulate", "no.orthoreg", "--start", "1,0", "--until", "1", "--step", "1"],
             ["no.ortho"],
         ),
-        (["simulate", "{half}", "--start", "1,0", "--until", "1", "--step", "1"], ["whole"]),
+        (["simulate", "{half}", "--start", "1,0", "--until", "1", "--step", "1"], ["complete"]),
         (["evaluate", "{model}", "nothing.csv"], ["nothing.csv"]),
         (["generate", "pendulm", "--out", "{folder}/x.csv"], ["Did you mean 'pendulum'"]),
         (["generate", "pendulum", "--split", "test", "--out", "{folder}/x.csv"], ["--split"]),

@@ -25,7 +25,7 @@ FIT = ["fit", "table.csv", "--time", "t", "--states", "x"]
     ("arguments", "words"),
     [
         (["fit", "absent.csv", "--time", "t", "--states", "x"], "There is no file 'absent.csv'"),
-        (["fit", "*.dat", "--time", "t", "--states", "x"], "No file is called as '*.dat' says"),
+        (["fit", "*.dat", "--time", "t", "--states", "x"], "No file matches '*.dat'"),
         (["fit", "table.csv", "--time", "t", "--states", "y"], "no column 'y'"),
         (["fit", "table.csv", "--time", "t"], "--states must name"),
         (["fit", "table.csv", "--states", "x"], "--time"),

@@ -75,10 +75,10 @@ def test_a_file_says_the_same_and_options_add_to_it(table, tmp_path, capsys):
     ("options", "words"),
     [
         (["--known", "x = v"], "A known equation must be such as \"x' = v\""),
-        (["--known", "q' = v"], "--known names 'q', which is no equation"),
+        (["--known", "q' = v"], "--known names 'q', which is not an equation"),
         (["--value", "g"], "--value must be such as g=9.81"),
         (["--bound", "v' v < 0"], "A bound must be such as"),
-        (["--bound", "k <= 0"], "--bound names 'k', which is no constant"),
+        (["--bound", "k <= 0"], "--bound names 'k', which is not a constant"),
         (["--relation", "coef(x, v) > 0"], "--relation must be such as"),
         (["--relation", "coef(x, v) = 1", "--relation", "coef(x, v) = 2"],
          "What is known contradicts itself: no coefficients meet 'coef(x, v) = 2'"),
@@ -100,7 +100,7 @@ def test_a_file_with_an_unknown_entry_is_refused(tmp_path):
     with pytest.raises(og.InputError, match="'equation'.*Did you mean 'equations'"):
         read_fields(file)
     file.write_text("equations = [")
-    with pytest.raises(og.InputError, match="is no TOML file"):
+    with pytest.raises(og.InputError, match="is not a TOML file"):
         read_fields(file)
 
 

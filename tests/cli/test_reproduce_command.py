@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from orthoreg.cli import _reproduce, run
+from orthoreg.cli import _paper, run
 
 PRINTS_ITS_ARGUMENTS = "import sys; print(*sys.argv[1:]); sys.exit(3)\n"
 
@@ -12,7 +12,7 @@ PRINTS_ITS_ARGUMENTS = "import sys; print(*sys.argv[1:]); sys.exit(3)\n"
 @pytest.fixture
 def installed(monkeypatch, tmp_path) -> Path:
     """The package as if it were installed in a folder of libraries; another one is current."""
-    monkeypatch.setattr(_reproduce, "__file__", str(tmp_path / "lib/orthoreg/cli/_reproduce.py"))
+    monkeypatch.setattr(_paper, "__file__", str(tmp_path / "lib/orthoreg/cli/_paper.py"))
     current = tmp_path / "current"
     current.mkdir()
     monkeypatch.chdir(current)

@@ -42,7 +42,7 @@ def test_json_has_interval_and_probability_of_each_term(small_swings, capsys):
             assert one["low"] - 1e-9 <= one["coefficient"] <= one["high"] + 1e-9
             assert 0 < one["stability"] <= 1 and one["probability"] == one["stability"]
     (sentence,) = values["lookalikes"]
-    assert sentence.startswith("omega': '") and "a run that gets there" in sentence
+    assert sentence.startswith("omega': '") and "a run that reaches" in sentence
     assert "selection.png" in values["plots"][-1]
 
 
@@ -53,7 +53,7 @@ def test_people_get_one_table_and_a_sentence(small_swings, capsys):
     assert lines[start + 1].split("  ")[0] == "equation" and "95% interval" in lines[start + 1]
     first = lines[start + 2].split()
     assert first[:3] == ["theta'", "omega", "1.000"] and first[-1] == "100%"
-    assert any("do about equally well on these data" in line for line in lines)
+    assert any("fit these data about equally well" in line for line in lines)
 
 
 def test_models_without_a_selection_have_coefficients_only(small_swings, capsys):

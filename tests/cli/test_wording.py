@@ -10,7 +10,7 @@ from orthoreg import InputError
 from orthoreg.cli import run
 from orthoreg.cli._app import options_of
 from orthoreg.cli._arguments import delimiter_in, numbers_in
-from orthoreg.cli._wording import in_options
+from orthoreg.cli._output import in_options
 
 COLUMNS = ["--time", "t", "--states", "x,v"]
 PYTHON = re.compile(r"\w=|[A-Z]\w*\(|\bmath\.|\.from_\w+")

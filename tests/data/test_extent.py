@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from orthoreg.data import Extent
-from orthoreg.data import _rows as module
+from orthoreg.data import Extent, _extent, _limits
 
 seeds = st.integers(0, 10_000)
 cuts = st.lists(st.integers(1, 199), max_size=6, unique=True).map(sorted)
@@ -59,7 +58,10 @@ def test_chunks_may_come_in_any_order(seed, places):
 @given(seeds, cuts, st.sampled_from([20, 150, 199]))
 def test_the_sample_does_not_depend_on_the_cut(seed, places, most):
     variables = drawn(seed)
-    with mock.patch.object(module, "EXTENT_SAMPLE", most), mock.patch.object(module, "_BLOCK", 10):
+    with (
+        mock.patch.object(_limits, "EXTENT_SAMPLE", most),
+        mock.patch.object(_extent, "_BLOCK", 10),
+    ):
         whole, parts = Extent.of(variables), in_chunks(variables, places)
     assert len(whole.sample) == len(parts.sample) == most and whole.count == 200
     kept = [set(map(tuple, one.sample)) for one in (whole, parts)]
@@ -71,8 +73,8 @@ def test_quantiles_of_the_sample_are_those_of_the_data():
     whole = Extent.of(variables)
     assert_array_equal(np.sort(whole.sample, axis=0), np.sort(variables, axis=0))
     with (
-        mock.patch.object(module, "EXTENT_SAMPLE", 4000),
-        mock.patch.object(module, "_BLOCK", 3000),
+        mock.patch.object(_limits, "EXTENT_SAMPLE", 4000),
+        mock.patch.object(_extent, "_BLOCK", 3000),
     ):
         sample = Extent.of(variables).sample[:, 0]
     assert len(sample) == 4000
@@ -82,7 +84,10 @@ def test_quantiles_of_the_sample_are_those_of_the_data():
 
 
 def test_the_sample_is_spread_over_all_rows():
-    with mock.patch.object(module, "EXTENT_SAMPLE", 1000), mock.patch.object(module, "_BLOCK", 500):
+    with (
+        mock.patch.object(_limits, "EXTENT_SAMPLE", 1000),
+        mock.patch.object(_extent, "_BLOCK", 500),
+    ):
         rows = Extent.of(np.arange(20_000.0)[:, None]).sample[:, 0]
     share = np.histogram(rows, bins=10, range=(0, 20_000))[0] / 1000
     assert np.abs(share - 0.1).max() < 0.04  # a standard deviation is 0.0095

@@ -136,7 +136,7 @@ def test_every_combination_of_ways_reads_back_to_the_last_bit(
     path = tmp_path_factory.mktemp("ways") / "runs.csv"
     path.write_bytes(pack(text.replace("\n", end).encode(encoding)))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("orthoreg.data.tables._csv.LARGE", 0 if is_large else 1 << 30)
+        patch.setattr("orthoreg.data.tables._text.LARGE", 0 if is_large else 1 << 30)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DataWarning)  # a state that never changes
             data = read_table(path, "t", ["x"])
@@ -146,16 +146,16 @@ def test_every_combination_of_ways_reads_back_to_the_last_bit(
 
 @pytest.mark.parametrize("kind", TEXTS)
 def test_large_tables_read_as_small_ones_do(tmp_path, monkeypatch, kind):
-    monkeypatch.setattr("orthoreg.data.tables._csv.LARGE", 0)
+    monkeypatch.setattr("orthoreg.data.tables._text.LARGE", 0)
     test_ways_of_writing_a_table_are_found_out_and_told(tmp_path, kind)
 
 
 def test_large_tables_are_left_to_arrow_and_their_faults_still_have_a_line(tmp_path, monkeypatch):
-    monkeypatch.setattr("orthoreg.data.tables._csv.LARGE", 0)
+    monkeypatch.setattr("orthoreg.data.tables._text.LARGE", 0)
     group = "".join(f"{'ab'[i // 3]},{i},{i**2}\n" for i in range(6))
     content = f"# rig\nrun,t,x\n\n{group}"
     with monkeypatch.context() as watched:
-        watched.setattr("orthoreg.data.tables._csv.collect", None)  # the careful reader
+        watched.setattr("orthoreg.data.tables._text.collect", None)  # the careful reader
         data = read_table(written(tmp_path, content), "t", ["x"], group="run")
         assert data.labels == ("a", "b") and data.states.ravel().tolist() == [0, 1, 4, 9, 16, 25]
         path = written(tmp_path, "t,x\n0,1\n1,NA\n2,\n3,4\n1,7\n")
@@ -325,7 +325,7 @@ def test_a_zip_holds_one_table(tmp_path):
 
 
 def test_a_file_that_unpacks_without_end_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr("orthoreg.data.tables._dialect._MIN_LIMIT", 1 << 20)
+    monkeypatch.setattr("orthoreg._common.files._MIN_LIMIT", 1 << 20)
     bomb = gzip.compress(b"t,x\n0,1\n1,2\n" + b"\n" * (1 << 22))
     with pytest.raises(DataError, match="unpacks to more than 1000 times its size"):
         read_table(written(tmp_path, bomb, "bomb.csv.gz"), "t", ["x"])
@@ -364,5 +364,26 @@ def test_one_file_for_each_run(tmp_path):
     written(tmp_path, CSV + "1.0,1,1\n", "runs/c.csv")
     with pytest.raises(DataError, match=r"^c.csv, line 7 \(run c\): time 't' goes back"):
         read_table(tmp_path / "runs" / "*.csv", "t", ["x", "v"])
-    with pytest.raises(DataError, match="No file is called as"):
+    with pytest.raises(DataError, match="No file matches"):
         read_table(tmp_path / "runs" / "*.txt", "t", ["x", "v"])
+
+
+def test_each_cell_is_parsed_once(tmp_path, monkeypatch):
+    """A block of numbers is parsed as a whole; a block with another cell is parsed cell by cell."""
+    from orthoreg.data.tables import _table
+
+    monkeypatch.setattr("orthoreg.data.tables._text._CHUNK", 4)
+    parsed = []
+    parse = _table.parse_number
+
+    def counted(text, *decimal):
+        parsed.append(text)
+        return parse(text, *decimal)
+
+    monkeypatch.setattr(_table, "parse_number", counted)
+    cells = ["1.5", "2.5", "3.5", "4.5", "5.5", "NA", "7.5", "8.5"]
+    file = tmp_path / "x.csv"
+    file.write_text("t,x\n" + "".join(f"{t},{cell}\n" for t, cell in enumerate(cells)))
+    data = og.read_table(file, time="t", states=["x"], repair=True)
+    assert data.states.ravel().tolist() == [1.5, 2.5, 3.5, 4.5, 5.5, 7.5, 8.5]
+    assert [text for text in parsed if text in cells] == cells[4:]

@@ -89,7 +89,7 @@ def test_the_plan_does_not_depend_on_the_order_of_runs_and_columns(positions):
 
 
 def test_the_plan_of_chunks_is_that_of_runs_in_memory(monkeypatch):
-    monkeypatch.setattr("orthoreg.data._rows.SUBSAMPLE_ROWS", 900)
+    monkeypatch.setattr("orthoreg.data._limits.SUBSAMPLE_ROWS", 900)
     data = runs(40, 60)
     parts = chunked(data, 500)
     assert data.sample.n_samples < data.n_samples

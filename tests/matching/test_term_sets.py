@@ -27,8 +27,8 @@ def test_integrals_of_exact_states_give_the_coefficients():
     data = og.Dataset.from_arrays(x, t)
     terms = lambda z: np.column_stack([np.ones(len(z)), z[:, 1], z[:, 0] * z[:, 1]])  # noqa: E731
     found = integral_form(data, x, terms, np.ones_like(x))
-    assert_allclose(np.linalg.solve(found[0].H, found[0].q), [0, 0, -0.4], atol=2e-4)
-    assert_allclose(np.linalg.solve(found[1].H, found[1].q), [0, -0.3, 0.4], atol=2e-4)
+    assert_allclose(np.linalg.solve(found[0].H, found[0].g), [0, 0, -0.4], atol=2e-4)
+    assert_allclose(np.linalg.solve(found[1].H, found[1].g), [0, -0.3, 0.4], atol=2e-4)
 
 
 def test_a_position_is_integrated_twice():
@@ -36,7 +36,7 @@ def test_a_position_is_integrated_twice():
     data = og.Dataset.from_positions(q, t, names=["q"])
     found = integral_form(data, data.states, lambda z: z, np.ones_like(data.states))
     assert list(found) == [1]
-    assert_allclose(np.linalg.solve(found[1].H, found[1].q), [-(1.3**2), 0], atol=2e-3)
+    assert_allclose(np.linalg.solve(found[1].H, found[1].g), [-(1.3**2), 0], atol=2e-3)
 
 
 def test_offsets_are_free_in_every_stretch():
@@ -44,7 +44,7 @@ def test_offsets_are_free_in_every_stretch():
     runs = [np.exp(-0.5 * t)[:, None], 3 * np.exp(-0.5 * t[:100])[:, None]]
     data = og.Dataset.from_arrays(runs, [t, t[:100]])
     found = integral_form(data, data.states, lambda z: z, np.ones_like(data.states))
-    assert_allclose(found[0].q / np.diag(found[0].H), [-0.5], rtol=1e-5)
+    assert_allclose(found[0].g / np.diag(found[0].H), [-0.5], rtol=1e-5)
 
 
 def _least_squares(seed):

@@ -192,16 +192,16 @@ def test_forbidden_terms_by_name_and_pattern():
 @pytest.mark.parametrize(
     ("fields", "words"),
     [
-        ({"equations": {"z": "x"}}, "names 'z', which is no equation"),
+        ({"equations": {"z": "x"}}, "names 'z', which is not an equation"),
         ({"equations": {"x": "yy + k"}}, "unknown variable 'yy'. Did you mean 'y'"),
-        ({"bounds": {"k": (0, 1)}}, "names 'k', which is no constant"),
+        ({"bounds": {"k": (0, 1)}}, "names 'k', which is not a constant"),
         ({"equations": {"x": "k*y"}, "values": {"kk": 2.0}}, "gives 'kk', which no equation"),
         ({"forbidden": {"x": ["sin(*)"]}}, "A pattern is written with '...', as in 'sin(...)'"),
         ({"bounds": {("x", "x**3"): (0, 1)}}, "which the equation cannot have"),
         ({"relations": ["coef(x, x*y)**2 = 1"]}, "must be linear"),
         ({"relations": ["x = 1 = 2"]}, "must be such as"),
         ({"conserved": ["3"]}, "holds no state"),
-        ({"symmetry": og.Periodic("phi")}, "names 'phi', which is no column"),
+        ({"symmetry": og.Periodic("phi")}, "names 'phi', which is not a column"),
         ({"equations": {"x": "-a*x + 2*x"}}, "the term 'x' twice"),
         (
             {"relations": ["coef(x, x) = coef(y, y)"], "bounds": {("x", "x"): (1, 2),

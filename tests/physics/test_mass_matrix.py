@@ -107,8 +107,8 @@ def test_three_derivatives_are_solved_as_numpy_does(mass, force):
         (["x' + y' = 1", "2*x' + 2*y' = 3"], "does not determine"),
         (["x' + c*y' = -x + ...", "y' + c*x' = -y"], "must be complete"),
         (["x'*y' = 1", "y' + x' = 2"], "must be linear"),
-        (["m*z' + x' = 1"], "z' is no derivative"),
-        (["m*x'' + x' = 1"], "x'' is no derivative"),
+        (["m*z' + x' = 1"], "z' is not a derivative"),
+        (["m*x'' + x' = 1"], "x'' is not a derivative"),
     ],
 )
 def test_what_cannot_be_solved_is_said_in_a_sentence(equations, words):

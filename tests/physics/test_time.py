@@ -7,7 +7,7 @@ from scipy.integrate import solve_ivp
 
 import orthoreg as og
 from orthoreg.fitting import prepare
-from orthoreg.search.rows import short_sines
+from orthoreg.search.rows import unresolved_trig_terms
 
 FORCED = og.Physics(equations={"x": "v", "v": "F*cos(w*t) + ..."})
 
@@ -98,6 +98,6 @@ def test_a_frequency_to_be_found_is_no_short_sine_of_the_default_library(forced)
         og.VectorField().observe(forced.with_time_input()),
     ).features
     extent = np.tile([[0.0], [1e-3]], (1, len(features.variables)))
-    left_out = short_sines(features, extent)
+    left_out = unresolved_trig_terms(features, extent)
     assert not left_out[features.names.index("cos(t*w)")]
     assert left_out[features.names.index("sin(x)")]

@@ -6,9 +6,9 @@ import pytest
 import orthoreg as og
 from orthoreg._common.errors import FormulaError, InputError
 from orthoreg.data import Extent
+from orthoreg.search.formulas import _limits as limits
 from orthoreg.search.formulas._catalogue import catalogue
-from orthoreg.search.formulas._shapes import symbols
-from orthoreg.search.formulas._templates import FASTEST
+from orthoreg.search.formulas._parametric_term import symbols
 from orthoreg.terms import parse, to_text
 
 NAMES = ("x", "y")
@@ -23,13 +23,13 @@ def formulas(shapes) -> set[str]:
 
 
 def test_placeholders_stand_for_any_variables():
-    found = og.Atom("exp(-p*z)*w", p=(0, 2)).shapes(NAMES, extent())
+    found = og.Atom("exp(-p*z)*w", p=(0, 2)).terms(NAMES, extent())
     assert formulas(found) == {"y*exp(-x*p)", "x*exp(-y*p)"}
     assert all((one.grid > 0).all() and (one.grid < 2).all() for one in found)
 
 
 def test_a_column_of_that_name_is_meant_itself():
-    found = og.Atom("exp(-p*z)", p=(0, 2)).shapes(("z", "y"), extent())
+    found = og.Atom("exp(-p*z)", p=(0, 2)).terms(("z", "y"), extent())
     assert formulas(found) == {"exp(-z*p)"}
 
 
@@ -45,7 +45,7 @@ def test_a_column_of_that_name_is_meant_itself():
 )
 def test_what_data_cannot_hold_is_refused(atom, error, sentence):
     with pytest.raises(error, match=sentence) as caught:
-        atom().shapes(NAMES, extent())
+        atom().terms(NAMES, extent())
     assert str(caught.value).count("\n") == 0
 
 
@@ -66,7 +66,7 @@ def test_bounds_that_are_none_are_refused(given, sentence):
 def test_one_distinct_value_is_refused():
     flat = Extent.of(np.column_stack([np.linspace(0, 1, 50), np.full(50, 3.0)]))
     with pytest.raises(InputError, match="'y' has one distinct value in the data, 3,"):
-        og.Atom("sin(p*y)", p=(0, 2)).shapes(NAMES, flat)
+        og.Atom("sin(p*y)", p=(0, 2)).terms(NAMES, flat)
     assert not any("y" in text for text in formulas(catalogue(NAMES, flat)))
 
 
@@ -96,7 +96,7 @@ def test_grids_follow_the_units_of_the_columns(factor):
 def test_frequencies_end_where_they_would_follow_noise():
     for shape in catalogue(NAMES, extent()):
         if to_text(shape.expression) == "sin(x*p)":
-            assert shape.grid.max() * 4.0 <= FASTEST * 1.01
+            assert shape.grid.max() * 4.0 <= limits.MAX_PHASE * 1.01
             assert {1.0, 2.0, 3.0} <= set(shape.grid[:, 0].tolist())
 
 

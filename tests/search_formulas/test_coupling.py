@@ -14,16 +14,15 @@ from orthoreg.physics import Bound, bind_physics
 from orthoreg.search.formulas import Measurements, measurements
 from orthoreg.search.formulas._candidates import polish
 from orthoreg.search.formulas._coupling import (
-    Coupled,
+    CoupledSystem,
     couple,
     coupled_systems,
     mass_matrix,
     written,
 )
-from orthoreg.search.formulas._dictionary import dictionary
-from orthoreg.search.formulas._equation import Equation
-from orthoreg.search.formulas._proposals import Gap
-from orthoreg.search.formulas._shapes import Shape
+from orthoreg.search.formulas._equation import DictionaryProblem, dictionary
+from orthoreg.search.formulas._parametric_term import ParametricTerm
+from orthoreg.search.formulas._proposals import EquationResult
 from orthoreg.terms import AbstractLibrary, Number, parse, to_text
 
 Force = Callable[[float, int], float]
@@ -87,35 +86,37 @@ SWINGS = np.array([[0, 3.9, 0, 0], [0, 1.6, 0, 1], [0, 2.0, 0, -1], [0.5, 3.4, 0
 BENT = np.random.default_rng(1).uniform(-2, 2, (5, 4))
 
 
-def gaps_of_nothing(rows: Measurements) -> list[Gap]:
+def gaps_of_nothing(rows: Measurements) -> list[EquationResult]:
     """Gaps whose only candidate is a constant."""
     found = []
     for c in rows.learned:
-        equation = Equation(rows, dictionary([Shape(Number(1.0), "poly", known=True)], rows), c)
+        equation = DictionaryProblem(
+            rows, dictionary([ParametricTerm(Number(1.0), "poly", known=True)], rows), c
+        )
         base = polish(equation, [0])
         assert base is not None
-        found.append(Gap(equation, base, (base,)))
+        found.append(EquationResult(equation, base, (base,)))
     return found
 
 
-def systems_of(data: og.Dataset) -> tuple[Measurements, list[Coupled]]:
+def systems_of(data: og.Dataset) -> tuple[Measurements, list[CoupledSystem]]:
     rows = measurements(Auto(), data)
     return rows, coupled_systems(rows, gaps_of_nothing(rows), lambda: True)
 
 
 @pytest.fixture(scope="module")
-def cart() -> tuple[Measurements, list[Coupled]]:
+def cart() -> tuple[Measurements, list[CoupledSystem]]:
     return systems_of(runs(cart_pole, SWINGS, push))
 
 
-def terms_of(system: Coupled) -> list[dict[str, float]]:
+def terms_of(system: CoupledSystem) -> list[dict[str, float]]:
     return [
-        {to_text(term): w for term, w in zip(one.terms, one.fit.coefficients, strict=True)}
+        {to_text(term): w for term, w in zip(one.expressions, one.fit.coefficients, strict=True)}
         for one in system.candidates
     ]
 
 
-def test_a_driven_cart_with_its_pole_as_on_paper(cart: tuple[Measurements, list[Coupled]]):
+def test_a_driven_cart_with_its_pole_as_on_paper(cart: tuple[Measurements, list[CoupledSystem]]):
     _, systems = cart
     slide, pole = terms_of(systems[0])
     assert slide == pytest.approx(
@@ -180,9 +181,11 @@ def test_an_equation_with_one_acceleration_beside_one_with_two():
     texts = (("x", "x_dot"), ("sin(a)", "a_dot", "cos(a)*`x_ddot'`"))
     found = []
     for c, terms in zip(rows.learned, texts, strict=True):
-        shapes = [Shape(parse(text, wide.names), "poly") for text in terms]
-        found.append(polish(Equation(wide, dictionary(shapes, wide), c), range(len(shapes))))
-    system = Coupled(tuple(found), len(rows.names))
+        shapes = [ParametricTerm(parse(text, wide.names), "poly") for text in terms]
+        found.append(
+            polish(DictionaryProblem(wide, dictionary(shapes, wide), c), range(len(shapes)))
+        )
+    system = CoupledSystem(tuple(found), len(rows.names))
 
     def bind(library: AbstractLibrary, physics: og.Physics) -> Bound:
         return bind_physics(
@@ -195,7 +198,7 @@ def test_an_equation_with_one_acceleration_beside_one_with_two():
     assert_allclose(field.values(x)[:, 2:], truth, atol=0.05)
 
 
-def test_constants_are_no_columns(cart: tuple[Measurements, list[Coupled]]):
+def test_constants_are_no_columns(cart: tuple[Measurements, list[CoupledSystem]]):
     rows, systems = cart
     named = replace(rows, names=("k1_1", *rows.names[1:]))
     texts, values = written(systems[0], named)
@@ -204,7 +207,7 @@ def test_constants_are_no_columns(cart: tuple[Measurements, list[Coupled]]):
 
 
 @pytest.mark.slow
-def test_what_is_written_is_read_back(cart: tuple[Measurements, list[Coupled]]):
+def test_what_is_written_is_read_back(cart: tuple[Measurements, list[CoupledSystem]]):
     rows, systems = cart
     texts, values = written(systems[0], rows)
     data = runs(cart_pole, SWINGS, push)
@@ -212,7 +215,9 @@ def test_what_is_written_is_read_back(cart: tuple[Measurements, list[Coupled]]):
     assert model.parameters_ == pytest.approx(values, rel=0.01)
 
 
-def test_the_mass_matrix_is_that_of_the_accelerations(cart: tuple[Measurements, list[Coupled]]):
+def test_the_mass_matrix_is_that_of_the_accelerations(
+    cart: tuple[Measurements, list[CoupledSystem]],
+):
     rows, systems = cart
     points = rows.extent.sample
     found = mass_matrix(systems[0], points)

@@ -151,7 +151,7 @@ def test_the_command_prints_proposals_and_writes_the_model(tmp_path, capsys):
     assert found["proposals"][0]["equation"] == "x"
     assert og.load(out).equations() == found["accepted"]
     assert run(["explain", str(model), str(table), "--accept", "0"]) == 2
-    assert "belong together" in capsys.readouterr().err
+    assert "must be used together" in capsys.readouterr().err
 
 
 @pytest.mark.slow

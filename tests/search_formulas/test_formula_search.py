@@ -8,38 +8,37 @@ from numpy.testing import assert_allclose
 from scipy.optimize import least_squares
 
 from orthoreg.data import Rows
+from orthoreg.search.formulas import _limits as limits
 from orthoreg.search.formulas import rows_as_measurements
-from orthoreg.search.formulas._beam import DEPENDENT, beam, exchange, measured
-from orthoreg.search.formulas._candidates import candidate, make_readable, prune
+from orthoreg.search.formulas._beam import beam, best_pairs, exchange, support_of
+from orthoreg.search.formulas._candidates import make_readable, prune, scored_fit
 from orthoreg.search.formulas._catalogue import catalogue
-from orthoreg.search.formulas._dictionary import dictionary
-from orthoreg.search.formulas._equation import Equation
-from orthoreg.search.formulas._pairs import best_pairs
+from orthoreg.search.formulas._equation import DictionaryProblem, dictionary
+from orthoreg.search.formulas._measurements import misfit_nats
+from orthoreg.search.formulas._parametric_term import ParametricTerm
 from orthoreg.search.formulas._projection import least_squares as coefficients_of
 from orthoreg.search.formulas._projection import project, subset_fits
-from orthoreg.search.formulas._score import misfit_nats
 from orthoreg.search.formulas._search import search
-from orthoreg.search.formulas._shapes import Shape
 from orthoreg.terms import Polynomial, parse, to_text
 
 NAMES, LINEAR = ("x", "y"), Polynomial(1)
 
 
-def equation(target, shapes=None, noise=1e-3, rows=300, known=LINEAR) -> Equation:
+def equation(target, shapes=None, noise=1e-3, rows=300, known=LINEAR) -> DictionaryProblem:
     rng = np.random.default_rng(0)
     X = rng.uniform(-2, 2, (rows, 2))
     y = target(*X.T) + noise * rng.standard_normal(rows)
     data = Rows(X, y[:, None], np.zeros(rows, dtype=int), np.array([noise**2]), NAMES, ("f",))
     measured_rows = rows_as_measurements(data)
-    base = [Shape(term, "known", known=True) for term in known.terms(NAMES)]
+    base = [ParametricTerm(term, "known", known=True) for term in known.terms(NAMES)]
     if shapes is None:
         shapes = catalogue(NAMES, measured_rows.extent)
-    return Equation(measured_rows, dictionary([*base, *shapes], measured_rows), 0)
+    return DictionaryProblem(measured_rows, dictionary([*base, *shapes], measured_rows), 0)
 
 
-def shape(text, parameters=(), grid=((),), low=(), high=()) -> Shape:
+def shape(text, parameters=(), grid=((),), low=(), high=()) -> ParametricTerm:
     item = parse(text, NAMES, parameters)
-    return Shape(item, "own", tuple(parameters), np.array(grid, dtype=float), low, high)
+    return ParametricTerm(item, "own", tuple(parameters), np.array(grid, dtype=float), low, high)
 
 
 SMALL = [shape(text) for text in ("sin(2*x)", "cos(y)", "x*y", "x**2", "y**2", "abs(x)")]
@@ -63,19 +62,19 @@ def test_supports_have_the_misfit_of_least_squares():
 def test_the_best_pair_is_that_of_all_pairs():
     problem = equation(lambda x, y: np.sin(2 * x) + np.cos(y) + 0.1 * y, SMALL)
     everything = np.ones(len(problem), dtype=bool)
-    begin = measured(problem, (1,))
+    begin = support_of(problem, (1,))
     found = min(best_pairs(problem, begin, everything, 3), key=lambda one: one.rss)
     rest = [k for k in range(len(problem)) if k != 1]
     tried = {(i, j): rss_of(problem, [1, i, j]) for i in rest for j in rest if i < j}
     assert set(min(tried, key=tried.__getitem__)) == set(found.columns[1:])
     assert_allclose(found.rss, min(tried.values()), rtol=1e-6)
-    assert DEPENDENT < 1e-6
+    assert limits.MIN_NEW_NORM < 1e-6
 
 
 def test_exchange_leaves_a_wrong_start():
     problem = equation(lambda x, y: np.sin(2 * x) + np.cos(y), SMALL)
-    texts = [to_text(problem.shapes[s].expression) for s in problem.shape]
-    wrong = measured(problem, (texts.index("x"), texts.index("y**2"), texts.index("x*y")))
+    texts = [to_text(problem.terms[s].expression) for s in problem.term_of_column]
+    wrong = support_of(problem, (texts.index("x"), texts.index("y**2"), texts.index("x*y")))
     found = exchange(problem, np.ones(len(problem), dtype=bool), [wrong])
     best = min(found, key=lambda one: problem.nats(one.rss) + one.price)
     assert {texts[k] for k in best.columns} >= {"sin(2*x)", "cos(y)"}
@@ -85,7 +84,7 @@ def test_projection_is_nonlinear_least_squares():
     target = lambda x, y: 0.5 * x - 1.3 * np.exp(-0.7 * (y - 0.4) ** 2)  # noqa: E731
     bump = shape("exp(-p*(y - c)**2)", ("p", "c"), [[0.5, 0.0]], low=(0.01, -2.0), high=(10.0, 2.0))
     problem = equation(target, [bump], noise=0.05)
-    line = Shape(parse("x", NAMES), "known", known=True)
+    line = ParametricTerm(parse("x", NAMES), "known", known=True)
     found = project(problem, [line, bump], [(), (0.5, 0.0)])
     X = problem.rows.points
 
@@ -104,16 +103,16 @@ def test_projection_is_nonlinear_least_squares():
 def test_cancelling_terms_are_pruned():
     nearly = shape("sin(0.01*x)")
     problem = equation(lambda x, y: y, [nearly])
-    x, y = (Shape(parse(name, NAMES), "known", known=True) for name in "xy")
-    whole = candidate(problem, project(problem, [x, nearly, y], [(), (), ()]))
-    assert [to_text(term) for term in prune(problem, whole).terms] == ["y"]
+    x, y = (ParametricTerm(parse(name, NAMES), "known", known=True) for name in "xy")
+    whole = scored_fit(problem, project(problem, [x, nearly, y], [(), (), ()]))
+    assert [to_text(term) for term in prune(problem, whole).expressions] == ["y"]
 
 
 def test_a_simple_number_is_taken_where_the_score_allows():
     wave = shape("sin(p*x)", ("p",), [[2.0]], low=(0.1,), high=(6.0,))
     for truth, expected in ((3.0, 3.0), (2.83, 2.83)):
         problem = equation(lambda x, y, p=truth: np.sin(p * x), [wave])
-        found = candidate(problem, project(problem, [wave], [(2.7,)]))
+        found = scored_fit(problem, project(problem, [wave], [(2.7,)]))
         read = make_readable(problem, found)
         assert_allclose(read.fit.values[0][0], expected, rtol=1e-3)
         assert read.fit.held[0][0] == (truth == 3.0)
@@ -157,13 +156,13 @@ def test_coefficients_are_those_of_singular_values(seed, size, digits):
 
 def test_fits_without_terms_are_those_of_projections():
     problem = equation(lambda x, y: x + np.sin(2 * x) + 0.3 * x * y, SMALL)
-    whole = project(problem, problem.shapes, [()] * len(problem.shapes))
+    whole = project(problem, problem.terms, [()] * len(problem.terms))
     assert whole is not None
     left_out = [set[int](), {0}, {1, 4}]
     for out, fit in zip(left_out, subset_fits(problem, whole, left_out), strict=True):
-        kept = [one for k, one in enumerate(problem.shapes) if k not in out]
+        kept = [one for k, one in enumerate(problem.terms) if k not in out]
         expected = project(problem, kept, [()] * len(kept))
-        assert expected is not None and list(fit.shapes) == kept
+        assert expected is not None and list(fit.terms) == kept
         assert_allclose(fit.coefficients, expected.coefficients, rtol=1e-9)
         assert_allclose(fit.rss, expected.rss, rtol=1e-9)
         assert fit.covariance.shape == expected.covariance.shape
@@ -194,14 +193,16 @@ def test_columns_that_are_added_are_those_of_a_larger_dictionary():
 def test_where_nothing_could_be_better_nothing_is_sought():
     told: list[str] = []
     exact = equation(lambda x, y: y, noise=0.0)
-    found = search(exact, told=lambda part, what: told.append(what))
+    found = search(exact, on_progress=lambda part, what: told.append(what))
     assert told == ["terms of the library"]
-    assert [to_text(term) for term in found.candidates[0].terms] == ["y"]
+    assert [to_text(term) for term in found.candidates[0].expressions] == ["y"]
     told.clear()
     search(equation(lambda x, y: y + 0.2 * np.sin(3 * x), noise=0.0),
-           told=lambda part, what: told.append(what))  # fmt: skip
+           on_progress=lambda part, what: told.append(what))  # fmt: skip
     assert len(told) > 3
     told.clear()
     refused = equation(lambda x, y: y, noise=0.0)
-    search(refused, allow=lambda one: bool(one.new), told=lambda part, what: told.append(what))
+    search(
+        refused, allow=lambda one: bool(one.new), on_progress=lambda part, what: told.append(what)
+    )
     assert len(told) > 3

@@ -9,31 +9,30 @@ import orthoreg as og
 from orthoreg.data import Rows
 from orthoreg.physics import Symmetries
 from orthoreg.search.formulas import rows_as_measurements
-from orthoreg.search.formulas._beam import added_gains, measured
-from orthoreg.search.formulas._dictionary import dictionary
-from orthoreg.search.formulas._equation import Equation
-from orthoreg.search.formulas._products import add_products, orthonormal, product, product_gains
+from orthoreg.search.formulas._beam import added_gains, support_of
+from orthoreg.search.formulas._composed import add_products, orthonormal, product, product_gains
+from orthoreg.search.formulas._equation import DictionaryProblem, dictionary
+from orthoreg.search.formulas._parametric_term import ParametricTerm
 from orthoreg.search.formulas._projection import project
-from orthoreg.search.formulas._shapes import Shape
 from orthoreg.terms import Polynomial, parse, to_text
 
 NAMES = ("x", "y")
 
 
-def shape(text, parameters=(), grid=((),), low=(), high=()) -> Shape:
+def shape(text, parameters=(), grid=((),), low=(), high=()) -> ParametricTerm:
     item = parse(text, NAMES, parameters)
-    return Shape(item, "own", tuple(parameters), np.array(grid, dtype=float), low, high)
+    return ParametricTerm(item, "own", tuple(parameters), np.array(grid, dtype=float), low, high)
 
 
-def equation(target, symmetries=None, rows=300, noise=1e-3) -> Equation:
+def equation(target, symmetries=None, rows=300, noise=1e-3) -> DictionaryProblem:
     """Of a target at random points, with the terms of poly(1)."""
     rng = np.random.default_rng(0)
     X = rng.uniform(-2, 2, (rows, 2))
     y = target(*X.T) + noise * rng.standard_normal(rows)
     data = Rows(X, y[:, None], np.zeros(rows, dtype=int), np.array([noise**2]), NAMES, ("f",))
     found = rows_as_measurements(data)
-    base = [Shape(term, "known", known=True) for term in Polynomial(1).terms(NAMES)]
-    return Equation(found, dictionary(base, found), 0, symmetries)
+    base = [ParametricTerm(term, "known", known=True) for term in Polynomial(1).terms(NAMES)]
+    return DictionaryProblem(found, dictionary(base, found), 0, symmetries)
 
 
 def runs(slope, low, high, until, noise) -> og.Dataset:
@@ -127,16 +126,18 @@ def test_products_beside_a_support_are_estimated_and_keep_symmetries():
         return x + np.exp(-0.7 * x**2) * np.sin(2 * y)
 
     problem = equation(target)
-    begun = add_products(problem, [measured(problem, (1,))])
-    texts = [to_text(problem.shapes[problem.shape[columns[-1]]].expression) for columns in begun]
+    begun = add_products(problem, [support_of(problem, (1,))])
+    texts = [
+        to_text(problem.terms[problem.term_of_column[columns[-1]]].expression) for columns in begun
+    ]
     place = next(i for i, text in enumerate(texts) if "exp(-x**2*p)" in text and "sin(" in text)
     assert_allclose(problem.values[begun[place][-1]], (0.7, 2.0), rtol=0.01)
     # odd under a mirror of both variables: no cosine times a Gauss
     odd = Symmetries(np.array([[-1.0, -1.0]]), np.array([[-1.0]]), np.zeros(2))
     problem = equation(target, odd)
-    for columns in add_products(problem, [measured(problem, (1,))]):
+    for columns in add_products(problem, [support_of(problem, (1,))]):
         k = columns[-1]
-        item = problem.shapes[problem.shape[k]]
+        item = problem.terms[problem.term_of_column[k]]
         points = np.random.default_rng(0).uniform(0.2, 1.8, (9, 2))
         here, there = (
             item.columns(p, np.array([problem.values[k]]).reshape(1, -1)) for p in (points, -points)
@@ -147,7 +148,7 @@ def test_products_beside_a_support_are_estimated_and_keep_symmetries():
 def test_time_that_is_up_leaves_products_out():
     problem = equation(lambda x, y: np.exp(-0.5 * x) * np.sin(2 * y))
     before = len(problem)
-    assert add_products(problem, [measured(problem, ())], lambda: False) == []
+    assert add_products(problem, [support_of(problem, ())], lambda: False) == []
     assert len(problem) == before
 
 
@@ -166,9 +167,9 @@ def test_where_the_library_is_enough_no_product_is_sought(monkeypatch):
 
 def test_a_threshold_is_estimated_by_differences():
     problem = equation(lambda x, y: x - 0.6 * np.sign(x - 0.71))
-    step = Shape(parse("sign(x - c)", NAMES, ("c",)), "power", ("c",), np.array([[0.5]]), (-2.0,),
-                 (2.0,), widths=(0.08,))  # fmt: skip
-    line = Shape(parse("x", NAMES), "known", known=True)
+    formula, start = parse("sign(x - c)", NAMES, ("c",)), np.array([[0.5]])
+    step = ParametricTerm(formula, "power", ("c",), start, (-2.0,), (2.0,), widths=(0.08,))
+    line = ParametricTerm(parse("x", NAMES), "known", known=True)
     found = project(problem, [line, step], [(), (0.5,)])
     x = np.sort(problem.rows.points[:, 0])
     below, above = x[x < 0.71][-1], x[x > 0.71][0]

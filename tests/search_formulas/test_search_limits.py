@@ -38,7 +38,7 @@ def test_terms_over_one_denominator_share_its_constants(plane):
     slope = np.column_stack([(3 * x - 2 * y**2) / (1 + 0.7 * x + 1.6 * y), x - y])
     first = og.OrthoReg("poly(1)", og.Zero()).fit(plane, slope).explain(plane, slope).proposals[0]
     fit = first.candidate.fit
-    shared = [v for s, v in zip(fit.shapes, fit.values, strict=True) if s.numerator is not None]
+    shared = [v for s, v in zip(fit.terms, fit.values, strict=True) if s.numerator is not None]
     assert len(shared) == 2 and len(set(shared)) == 1
     assert_allclose(shared[0], [0.7, 1.6], rtol=1e-6)
     assert_allclose(first.values(plane), slope[:, 0], atol=1e-6)
@@ -52,7 +52,7 @@ def test_a_pole_among_the_data_is_no_denominator():
     x, y = x[sound], y[sound]
     found = og.OrthoReg("poly(1)", og.Zero()).fit(x, y).explain(x, y)
     for one in found.proposals:
-        for term in one.candidate.fit.shapes:
+        for term in one.candidate.fit.terms:
             assert term.numerator is None
 
 
@@ -90,7 +90,7 @@ def test_a_proposal_does_not_go_beyond_a_bound():
     model = og.OrthoReg("poly(1)", og.Zero(), physics=physics).fit(x, y)
     for one in model.explain(x, y).proposals:
         fit = one.candidate.fit
-        for shape, w in zip(fit.shapes, fit.coefficients, strict=True):
+        for shape, w in zip(fit.terms, fit.coefficients, strict=True):
             assert not (shape.written_as == "x0" and w > 0.05)
 
 

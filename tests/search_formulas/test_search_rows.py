@@ -12,13 +12,12 @@ import orthoreg as og
 from orthoreg.losses import Auto
 from orthoreg.search._proposals import antiderivative, integral_form
 from orthoreg.search.formulas import measurements
-from orthoreg.search.formulas._candidates import candidate, make_readable
-from orthoreg.search.formulas._dictionary import dictionary
-from orthoreg.search.formulas._equation import Equation
-from orthoreg.search.formulas._integral_rows import Samples, integral_rows
+from orthoreg.search.formulas._candidates import make_readable, scored_fit
+from orthoreg.search.formulas._equation import DictionaryProblem, dictionary
+from orthoreg.search.formulas._parametric_term import ParametricTerm, symbols
 from orthoreg.search.formulas._projection import project
-from orthoreg.search.formulas._search import in_order
-from orthoreg.search.formulas._shapes import Shape, symbols
+from orthoreg.search.formulas._rows import Samples, integral_rows
+from orthoreg.search.formulas._search import ranked_structures
 from orthoreg.terms import Polynomial, parse
 
 NAMES = ("x", "y")
@@ -38,9 +37,9 @@ def rows_of(data: og.Dataset, states: np.ndarray, most: int = 10_000):
     return integral_rows(data, Samples.of(data), states, most)
 
 
-def equation(rows, output: int, known=Polynomial(2)) -> Equation:  # noqa: B008
-    base = [Shape(term, "known", known=True) for term in known.terms(NAMES)]
-    return Equation(rows, dictionary(base, rows), output)
+def equation(rows, output: int, known=Polynomial(2)) -> DictionaryProblem:  # noqa: B008
+    base = [ParametricTerm(term, "known", known=True) for term in known.terms(NAMES)]
+    return DictionaryProblem(rows, dictionary(base, rows), output)
 
 
 @given(st.integers(4, 40), st.integers(0, 3), st.integers(0, 1000))
@@ -61,7 +60,7 @@ def test_rows_are_the_integral_form():
     data = runs(0.05)
     rows = rows_of(data, runs(0.0).states)
     problem = equation(rows, 1)
-    shapes = [Shape(term, "known") for term in Polynomial(2).terms(NAMES)]
+    shapes = [ParametricTerm(term, "known") for term in Polynomial(2).terms(NAMES)]
 
     def features(points):
         return np.hstack([one.columns(points, one.grid) for one in shapes])
@@ -71,7 +70,7 @@ def test_rows_are_the_integral_form():
     # the reference integrates splines through whole runs, the rows through stretches of them
     assert_allclose(problem.square, reference.square, rtol=1e-12)
     assert_allclose(problem.gram, reference.H / np.outer(scale, scale), atol=1e-5)
-    assert_allclose(problem.moments, reference.q / scale, rtol=1e-4, atol=1e-4)
+    assert_allclose(problem.moments, reference.g / scale, rtol=1e-4, atol=1e-4)
 
 
 def test_what_the_truth_leaves_is_noise():
@@ -80,11 +79,11 @@ def test_what_the_truth_leaves_is_noise():
     data, exact = runs(0.05, count=4, points=250), runs(0.0, count=4, points=250)
     rows = rows_of(data, exact.states)
     problem = equation(rows, 1)
-    fit = project(problem, [s for s in problem.shapes if s.expression == parse("x", NAMES)], [()])
+    fit = project(problem, [s for s in problem.terms if s.expression == parse("x", NAMES)], [()])
     assert fit is not None
     free = len(problem.target) - len(np.unique(rows.stretch)) - 1
     assert 0.8 < fit.rss / free < 1.2
-    found = candidate(problem, fit)
+    found = scored_fit(problem, fit)
     assert found is not None
     assert abs(fit.coefficients[0] + 1) < 3 * found.standard_errors()[0] < 0.02
 
@@ -96,9 +95,9 @@ def test_means_of_samples_keep_what_many_samples_tell():
         rows = rows_of(data, exact.states, most)
         problem = equation(rows, 1)
         fit = project(
-            problem, [s for s in problem.shapes if s.expression == parse("x", NAMES)], [()]
+            problem, [s for s in problem.terms if s.expression == parse("x", NAMES)], [()]
         )
-        found = candidate(problem, fit)
+        found = scored_fit(problem, fit)
         assert found is not None
         errors.append(found.standard_errors()[0])
     assert len(problem.target) <= 250
@@ -119,12 +118,12 @@ def test_integrals_are_taken_of_states_that_are_the_data_but_for_noise():
 def test_functions_are_defined_wherever_they_must_be():
     rows = rows_of(runs(0.05), runs(0.0).states)
     positive = replace(rows, points=np.abs(rows.points) + 0.1)
-    shapes = [Shape(parse(text, NAMES), "own") for text in ("log(x)", "x*y")]
-    assert len(dictionary(shapes, positive).shape) == 2
+    shapes = [ParametricTerm(parse(text, NAMES), "own") for text in ("log(x)", "x*y")]
+    assert len(dictionary(shapes, positive).term_of_column) == 2
     further = positive.defined_at(np.array([[-0.2, 1.0], [0.5, 0.5]]))
     assert_allclose(further.beyond, [[-0.2, 1.0]])
     found = dictionary(shapes, further)
-    assert [found.shapes[k].expression for k in found.shape] == [parse("x*y", NAMES)]
+    assert [found.terms[k].expression for k in found.term_of_column] == [parse("x*y", NAMES)]
 
 
 def test_a_snapped_formula_that_the_library_has_is_its_term():
@@ -136,16 +135,18 @@ def test_a_snapped_formula_that_the_library_has_is_its_term():
         targets=np.column_stack([x[:, 0] ** 2, x[:, 1]]) + 0.01 * rng.standard_normal((300, 2)),
     )  # fmt: skip
     problem = equation(rows, 0)
-    power = Shape(parse("x**p", NAMES, ("p",)), "power", ("p",), np.array([[1.5]]), (-6.0,), (6.0,))
-    found = candidate(problem, project(problem, [power], [(1.5,)]))
+    power = ParametricTerm(
+        parse("x**p", NAMES, ("p",)), "power", ("p",), np.array([[1.5]]), (-6.0,), (6.0,)
+    )
+    found = scored_fit(problem, project(problem, [power], [(1.5,)]))
     assert found is not None and found.new == (0,)
     readable = make_readable(problem, found)
-    assert readable.new == () and readable.terms == (parse("x**2", NAMES),)
-    square = next(s for s in problem.shapes if s.expression == parse("x**2", NAMES))
-    plain = candidate(problem, project(problem, [square], [()]))
+    assert readable.new == () and readable.expressions == (parse("x**2", NAMES),)
+    square = next(s for s in problem.terms if s.expression == parse("x**2", NAMES))
+    plain = scored_fit(problem, project(problem, [square], [()]))
     assert plain is not None
     assert_allclose(readable.price, plain.price)
-    assert len(in_order(problem, [found, plain], lambda one: True, 16)) == 1
+    assert len(ranked_structures(problem, [found, plain], lambda one: True)) == 1
 
 
 @pytest.mark.parametrize(

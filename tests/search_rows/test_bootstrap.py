@@ -118,9 +118,9 @@ def test_what_cannot_be_chosen_again_is_refused(tmp_path):
     with pytest.raises(InputError, match="adapted model"):
         og.bootstrap(fitted.adapt(x, 2 * y))
     fitted.save(tmp_path / "m.orthoreg")
-    with pytest.raises(InputError, match="a model file does not keep them"):
+    with pytest.raises(InputError, match="a model file do not have them"):
         og.bootstrap(og.load(tmp_path / "m.orthoreg"))
-    with pytest.raises(InputError, match="needs a model whose fit chose them"):
+    with pytest.raises(InputError, match="needs a model whose fit used a selection"):
         og.bootstrap(model(sparsity=0.1).fit(x, y))
     with pytest.raises(NotFittedError):
         og.bootstrap(model())

@@ -12,8 +12,8 @@ import orthoreg as og
 from orthoreg._common.errors import InputError
 from orthoreg.data import Dataset, Rows
 from orthoreg.search.rows import SelectionResult
+from orthoreg.search.rows._search import splits
 from orthoreg.search.rows._selection import check_number
-from orthoreg.search.rows._splits import splits
 from orthoreg.solving import Regularization, Task, gather_partitioned
 from orthoreg.systems import SYSTEMS, Pendulum, Split
 from orthoreg.terms import bind

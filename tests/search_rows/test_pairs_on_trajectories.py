@@ -26,7 +26,7 @@ def test_an_input_with_two_values_cannot_be_told_from_its_square():
     assert summary.verdict.code == "explained"
     (pair,) = summary.confounded
     assert (pair.term, pair.other) == ("u", "u**2")
-    assert "as u takes few values" in pair.text
+    assert "because u has few values" in pair.text
 
 
 def test_pairs_are_of_terms_in_use_that_trajectories_do_not_exclude():

@@ -10,8 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import orthoreg as og
 from orthoreg.data import Rows
-from orthoreg.search.rows._search import elimination, growth
-from orthoreg.search.rows._splits import Splits, splits
+from orthoreg.search.rows._search import Splits, elimination, growth, splits
 from orthoreg.solving import Moments, gather_partitioned
 from orthoreg.terms import bind
 

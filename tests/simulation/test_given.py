@@ -131,7 +131,7 @@ def test_simulate_and_forecast_take_another_way(two):
 
 @pytest.mark.parametrize(
     ("given", "words"),
-    [("step", "one of 'cubic'.*got 'step'"), ({"w": "hold"}, "'w', which is no input.*'u'"),
+    [("step", "one of 'cubic'.*got 'step'"), ({"w": "hold"}, "'w', which is not an input.*'u'"),
      ({"u": 3}, "got 3")],
 )  # fmt: skip
 def test_other_ways_are_refused(model, given, words):

@@ -21,7 +21,7 @@ from orthoreg._common.errors import DataError, InputError, TrainingError, Traini
 from orthoreg.data import Rows
 from orthoreg.losses import Informed
 from orthoreg.solving import EquationFit, Exact, Moments, Regularization, gather, objective
-from orthoreg.solving import _penalties as penalties
+from orthoreg.solving import _objective as penalties
 from orthoreg.solving._objective import PARTS, Objective, Parameters, Weights
 from orthoreg.terms import bind
 

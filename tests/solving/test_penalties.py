@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import orthoreg as og
 from orthoreg.diagnostics import minibatch_bias
-from orthoreg.solving import _penalties as penalties
+from orthoreg.solving import _objective as penalties
 
 seeds = st.integers(0, 10_000)
 ALL = np.ones((2, 4), bool)

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from orthoreg.solving import Bounds, Equalities, QuadraticProblem
-from orthoreg.solving._active_set import by_daqp
-from orthoreg.solving._pivoting import pivot
+from orthoreg.solving._active_set import by_daqp, pivot
 
 
 def random_problem(seed, K, q, l1=0.0, condition=1.0):
@@ -92,11 +91,9 @@ def test_the_conditions_of_the_minimum_hold(seed, K, q, l1, condition):
 @given(seed=st.integers(0, 10_000), K=st.integers(3, 20), l1=st.sampled_from([0.0, 0.2]))
 def test_both_ways_lead_to_the_same_minimum(seed, K, l1):
     problem = random_problem(seed, K, 2, l1)
-    low, high = problem.bounds.low, problem.bounds.high
-    E, e = problem.equalities.matrix, problem.equalities.values
-    fast = pivot(problem.Q, problem.r, l1, E, e, low, high)
-    if fast is not None and not (low == high).any():
-        slow = by_daqp(problem.Q, problem.r, l1, E, e, low, high)
+    fast = pivot(problem.constrained())
+    if fast is not None and not (problem.bounds.low == problem.bounds.high).any():
+        slow = by_daqp(problem.constrained())
         assert_allclose(fast, slow, atol=1e-6 * max(1.0, float(np.abs(slow).max())))
 
 
@@ -105,8 +102,7 @@ def test_most_problems_need_no_single_steps(l1):
     found = []
     for seed in range(30):
         p = random_problem(seed, 15, 2, l1)
-        found.append(pivot(p.Q, p.r, l1, p.equalities.matrix, p.equalities.values,
-                           p.bounds.low, p.bounds.high) is not None)  # fmt: skip
+        found.append(pivot(p.constrained()) is not None)
     assert sum(found) >= 24
 
 
@@ -131,8 +127,7 @@ def test_an_equality_whose_coefficients_are_all_held_needs_no_single_steps(l1):
     idle = 0
     for seed in range(12):
         p = tied_problem(seed, l1)
-        E, e = p.equalities.matrix, p.equalities.values
-        found = pivot(p.Q, p.r, l1, E, e, p.bounds.low, p.bounds.high)
+        found = pivot(p.constrained())
         assert found is not None
         assert_allclose(found, reference(p), atol=1e-5)
         idle += int(((found[:3] == 0) & (found[3:6] == 0)).sum())

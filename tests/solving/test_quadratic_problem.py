@@ -188,5 +188,7 @@ def test_contradictory_constraints_are_one_sentence():
         np.eye(2), np.zeros(2), 0.0,
         Equalities(np.array([[1.0, 1.0]]), np.array([3.0])), Bounds(np.zeros(2), np.ones(2)),
     )  # fmt: skip
-    with pytest.raises(og.OrthoregError, match="exclude each other: no coefficients meet all"):
+    with pytest.raises(
+        og.OrthoregError, match="contradict each other: no coefficients satisfy all"
+    ):
         problem.solve()

@@ -155,7 +155,7 @@ def test_per_state_without_a_default_extends_single_equations():
 
 @pytest.mark.parametrize("make", [lambda one: PerState({"x": one}), lambda one: PerState({}, one)])
 def test_per_state_stands_in_no_other(make):
-    with pytest.raises(InputError, match="PerState cannot stand inside another PerState"):
+    with pytest.raises(InputError, match="PerState cannot be nested in another PerState"):
         make(PerState({"x": Fourier(1)}, default=Polynomial(1)))
 
 

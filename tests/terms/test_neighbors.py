@@ -36,7 +36,7 @@ def test_neighbours_that_are_given():
     assert names_of(library, ["a", "b", "c"], "b") == {"1", "b"}
     with pytest.raises(InputError, match="no entry for 'd'"):
         bind(library, list("abcd"), list("abcd"))
-    with pytest.raises(InputError, match="names 'c', which is no variable"):
+    with pytest.raises(InputError, match="names 'c', which is not a variable"):
         bind(library, ["a", "b"], ["a", "b"])
 
 
@@ -55,7 +55,7 @@ def test_terms_are_those_of_the_library_in_the_neighbours():
 def test_text():
     assert parse_library("near(poly(2) + fourier(1), 2)") == Neighbors("poly(2) + fourier(1)", 2)
     assert parse_library("near(poly(1))") == Neighbors(Polynomial(1))
-    with pytest.raises(FormulaError, match="near takes a library and how many places"):
+    with pytest.raises(FormulaError, match="near takes a library and the reach"):
         parse_library("near(poly(1), two)")
 
 

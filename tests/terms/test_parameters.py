@@ -67,7 +67,7 @@ def test_a_factor_that_also_stands_elsewhere_is_a_parameter():
 
 def test_bounds_name_parameters_that_there_are_and_have_two_ends():
     assert parameter_bounds(og.Polynomial(1) + og.Terms([MONOD], {"K": (1, 5)})) == {"K": (1, 5)}
-    with pytest.raises(FormulaError, match="names 'L', which is no parameter"):
+    with pytest.raises(FormulaError, match="names 'L', which is not a parameter"):
         og.Terms([MONOD], bounds={"L": (1, 5)}).terms(["S"])
     with pytest.raises(InputError, match="a lower and a higher end for 'K'"):
         og.Terms([MONOD], bounds={"K": (5, 1)})

@@ -1,1 +1,1 @@
-"""What every package uses: errors, progress, files, worker processes, contracts."""
+"""Code that all packages use: errors, progress, files, worker processes, contracts."""

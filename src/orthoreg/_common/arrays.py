@@ -1,8 +1,12 @@
-"""Code for NumPy and JAX arrays alike that does not import JAX before it is used.
+"""Code for NumPy and JAX arrays alike that imports JAX only when it is needed.
 
-Importing JAX takes longer than most fits. So an annotation of either kind of array checks shape
-and element type only, and a class that JAX is to trace through is noted here and made known to
-JAX by the first function that traces.
+Importing JAX takes longer than most fits. An annotation `Arrays` therefore checks only the shape
+and the element type, and `pytree` only records a class. `register_pytrees` registers the recorded
+classes with JAX before a function is traced.
+
+Letters in shapes, which the tests check at run time: N samples, n states, m inputs, V variables
+(states and inputs), c outputs, K library features, H basis functions of the augmentation, T times,
+R runs, B rows of a block or starts of a batch.
 """
 
 import threading
@@ -11,6 +15,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
+from jaxtyping import Bool
 
 if TYPE_CHECKING:
     import jax
@@ -19,28 +24,30 @@ if TYPE_CHECKING:
 else:
     Arrays = Any
 
+Mask = Bool[np.ndarray, "c K"]
+"""Which equation may use which library term."""
+
 Class = TypeVar("Class", bound=type)
 _lock = threading.Lock()
-_waiting: list[tuple[type, Sequence[str]]] = []
+_unregistered: list[tuple[type, Sequence[str]]] = []
 
 
 def pytree(*, meta: Sequence[str] = ()) -> Callable[[Class], Class]:
-    """Marks a dataclass that JAX may trace through: the fields `meta` are compiled in, all others
-    are traced."""
+    """Mark a dataclass that JAX may trace. Fields in `meta` are static, all others are traced."""
 
-    def note(cls: Class) -> Class:
+    def mark(cls: Class) -> Class:
         with _lock:
-            _waiting.append((cls, meta))
+            _unregistered.append((cls, meta))
         return cls
 
-    return note
+    return mark
 
 
 def register_pytrees() -> None:
-    """Makes the classes marked so far known to JAX. Called before anything of ours is traced."""
+    """Register all marked classes with JAX. Call this before tracing a function."""
     with _lock:
-        while _waiting:
-            _register(*_waiting.pop())
+        while _unregistered:
+            _register(*_unregistered.pop())
 
 
 def _register(cls: type, meta: Sequence[str]) -> None:
@@ -52,13 +59,13 @@ def _register(cls: type, meta: Sequence[str]) -> None:
         return [getattr(item, name) for name in data], tuple(getattr(item, name) for name in meta)
 
     def flatten_with_keys(item: Any) -> tuple[list[Any], tuple[Any, ...]]:
-        values, fixed = flatten(item)
-        return [(GetAttrKey(k), value) for k, value in zip(data, values, strict=True)], fixed
+        values, static = flatten(item)
+        return [(GetAttrKey(k), value) for k, value in zip(data, values, strict=True)], static
 
-    def unflatten(fixed: Any, values: Any) -> Any:
-        # not by the constructor: JAX also puts placeholders where the numbers were
+    def unflatten(static: Any, values: Any) -> Any:
+        # without the constructor, because JAX also passes placeholders for the numbers
         item = object.__new__(cls)
-        for name, value in zip([*data, *meta], [*values, *fixed], strict=True):
+        for name, value in zip([*data, *meta], [*values, *static], strict=True):
             object.__setattr__(item, name, value)
         return item
 
@@ -66,9 +73,55 @@ def _register(cls: type, meta: Sequence[str]) -> None:
 
 
 def namespace(*arrays: Any) -> Any:
-    """The module that computes with these arrays: `numpy`, or `jax.numpy` if one is JAX's."""
+    """Return `jax.numpy` if one of the arrays belongs to JAX, else `numpy`."""
     if all(isinstance(array, np.ndarray | np.generic | float | int) for array in arrays):
         return np
     import jax.numpy as jnp
 
     return jnp
+
+
+# -- control flow: `xp` is `numpy` or `jax.numpy` ---------------------------------------------
+
+
+def put(array: Any, index: Any, value: Any, xp: Any) -> Any:
+    """Return the array with one entry replaced; NumPy's array is changed."""
+    if xp is not np:
+        return array.at[index].set(value)
+    array[index] = value
+    return array
+
+
+def loop(count: int, body: Callable[[Any, Any], Any], carry: Any, xp: Any) -> Any:
+    """Return carry after carry = body(i, carry) for i = 0 ... count - 1."""
+    if xp is not np:
+        import jax
+
+        return jax.lax.fori_loop(0, count, body, carry)
+    for i in range(count):
+        carry = body(i, carry)
+    return carry
+
+
+def repeat_while(
+    should_continue: Callable[[Any], Any], body: Callable[[Any], Any], carry: Any, xp: Any
+) -> Any:
+    """Return carry after repeating carry = body(carry)."""
+    if xp is not np:
+        import jax
+
+        return jax.lax.while_loop(should_continue, body, carry)
+    while should_continue(carry):
+        carry = body(carry)
+    return carry
+
+
+def choose(
+    condition: Any, yes: Callable[..., Any], no: Callable[..., Any], parts: tuple[Any, ...], xp: Any
+) -> Any:
+    """Return yes(*parts) or no(*parts); only that one is computed."""
+    if xp is not np:
+        import jax
+
+        return jax.lax.cond(condition, yes, no, *parts)
+    return yes(*parts) if condition else no(*parts)

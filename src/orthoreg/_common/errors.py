@@ -1,4 +1,4 @@
-"""The exception tree. Messages say what was expected, what was given and how to fix it."""
+"""Exceptions and warnings. Messages state what was expected, what was given and how to fix it."""
 
 from collections.abc import Iterable
 from difflib import get_close_matches
@@ -6,7 +6,7 @@ from importlib.util import find_spec
 
 
 class OrthoregError(Exception):
-    """Any error that orthoreg raises on purpose."""
+    """Base class of the errors that orthoreg raises intentionally."""
 
 
 class InputError(OrthoregError, ValueError):
@@ -14,15 +14,15 @@ class InputError(OrthoregError, ValueError):
 
 
 class DataError(InputError):
-    """Measurements that cannot be used as they are; the message names the place."""
+    """Measurements that cannot be used; the message names the source, row and column."""
 
 
 class FormulaError(InputError):
-    """A formula that could not be read."""
+    """A formula that cannot be parsed."""
 
 
 class ModelFileError(InputError):
-    """A model file that is damaged, changed or of an unknown version."""
+    """A model file that is damaged, was modified or has an unknown version."""
 
 
 class MissingExtraError(OrthoregError, ImportError):
@@ -30,23 +30,23 @@ class MissingExtraError(OrthoregError, ImportError):
 
 
 class SimulationError(OrthoregError, RuntimeError):
-    """A rollout failed and the caller asked for an exception."""
+    """A rollout failed and the caller requested an exception."""
 
 
 class TrainingError(OrthoregError, RuntimeError):
-    """Gradient training could not begin; the message names the cause."""
+    """Gradient training could not start; the message names the cause."""
 
 
 class TrainingWarning(UserWarning):
-    """Gradient training ended before its time; the best state so far was kept."""
+    """Gradient training ended early; the best state is used."""
 
 
 class DataWarning(UserWarning):
-    """Measurements that can be used but look wrong."""
+    """Measurements that can be used but may be wrong."""
 
 
 def missing_extra(package: str, extra: str, purpose: str) -> MissingExtraError:
-    """The error for an optional package that is not installed."""
+    """Return the error for an optional package that is not installed."""
     return MissingExtraError(
         f"{purpose} needs {package}, which is not installed. "
         f"Install it with: pip install 'orthoreg[{extra}]'."
@@ -54,13 +54,13 @@ def missing_extra(package: str, extra: str, purpose: str) -> MissingExtraError:
 
 
 def require(package: str, extra: str, purpose: str) -> None:
-    """Raise the error for an optional package if it is not installed; do not import it."""
+    """Raise an error if an optional package is not installed, without importing it."""
     if find_spec(package) is None:
         raise missing_extra(package, extra, purpose)
 
 
 def suggestion(given: str, known: Iterable[str]) -> str:
-    """' Did you mean ...?' for the closest known name, or nothing."""
+    """Return ' Did you mean ...?' with the closest known name, or empty text."""
     names = list(known)
     matches = get_close_matches(given, names, n=1, cutoff=0.6) or [
         name for name in names if name.lower() == given.lower()
@@ -68,8 +68,8 @@ def suggestion(given: str, known: Iterable[str]) -> str:
     return f" Did you mean '{matches[0]}'?" if matches else ""
 
 
-def quoted(names: Iterable[str], most: int = 12) -> str:
-    """Names in quotes, separated by commas, cut after `most`."""
+def quoted(names: Iterable[str], max_names: int = 12) -> str:
+    """Return the names in quotes, separated by commas, with at most `max_names` of them."""
     names = list(names)
-    shown = ", ".join(f"'{name}'" for name in names[:most])
-    return shown + (f" and {len(names) - most} more" if len(names) > most else "")
+    shown = ", ".join(f"'{name}'" for name in names[:max_names])
+    return shown + (f" and {len(names) - max_names} more" if len(names) > max_names else "")

@@ -1,22 +1,33 @@
-"""Files that appear whole or not at all."""
+"""Files: atomic writes, patterns of paths, stores that fsspec can read, and decompression."""
 
+import bz2
+import glob
+import gzip
+import io
+import lzma
 import os
 import secrets
+import shutil
+import tempfile
+import zipfile
 from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
-from typing import IO
+from contextlib import ExitStack, contextmanager
+from pathlib import Path, PurePosixPath
+from typing import IO, Any, final
 
-from .errors import InputError, ModelFileError
+from .errors import DataError, InputError, ModelFileError, missing_extra, quoted
+
+File = Path | str
+"""The path of a local file, or the address of a remote one."""
 
 
 def existing_model(path: str | os.PathLike[str]) -> Path:
-    """The model file, which must be there."""
+    """Return the path of a model file; raise an error if the file does not exist."""
     file = Path(path)
     if file.is_dir():
-        inside = sorted(one.name for one in file.glob("*.orthoreg"))
-        has = f"The models in it: {', '.join(inside)}" if inside else "There is no model in it"
-        raise ModelFileError(f"'{path}' is a folder, not a model file. {has}.")
+        models = sorted(model.name for model in file.glob("*.orthoreg"))
+        content = f"The models in it: {', '.join(models)}" if models else "There is no model in it"
+        raise ModelFileError(f"'{path}' is a folder, not a model file. {content}.")
     if not file.is_file():
         raise ModelFileError(f"There is no model file '{path}'. Check the path.")
     return file
@@ -24,11 +35,11 @@ def existing_model(path: str | os.PathLike[str]) -> Path:
 
 @contextmanager
 def atomic_write(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """A stream to a temporary neighbour of the file, which takes its place at the end.
+    """Open a temporary file next to `path`, and move it to `path` at the end.
 
-    When anything fails in between, the old file stays and no trace is left.
+    If an error occurs, an existing file is unchanged and the temporary file is deleted.
     """
-    target = Path(path).resolve()  # a link stays a link
+    target = Path(path).resolve()  # a link remains a link
     if not target.parent.is_dir():
         raise InputError(f"There is no folder '{target.parent}' to write '{target.name}' into.")
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
@@ -40,3 +51,240 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         os.replace(temporary, target)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+# -- tables, local or remote -------------------------------------------------------------------
+
+
+def is_address(path: Any) -> bool:
+    """Return whether `path` is the address of a remote file, such as 's3://bucket/runs.parquet'."""
+    return isinstance(path, str) and "://" in path
+
+
+def files_of(path: Any) -> list[File]:
+    """Return the files that match a path, an address or a pattern."""
+    text = os.fspath(path)
+    if is_address(text):
+        return _addresses(text)
+    if glob.has_magic(text) and not Path(text).exists():
+        matches = sorted(name for name in glob.glob(text, recursive=True) if Path(name).is_file())
+        if not matches:
+            raise DataError(f"No file matches '{text}'. Check the path.")
+        return [Path(name) for name in matches]
+    return [existing(path)]
+
+
+def check_existing(path: Any) -> None:
+    """Raise an error if a local path or pattern matches no file. Addresses are not checked."""
+    for part in path if isinstance(path, list) else [path]:
+        if not is_address(part):
+            files_of(part)
+
+
+def arrow_files(dataset: Any) -> list[File]:
+    """Return the files of a `pyarrow.dataset.Dataset`; an empty list for any other object."""
+    if not hasattr(dataset, "get_fragments") or not hasattr(dataset, "files"):
+        return []
+    kind = getattr(dataset.filesystem, "type_name", "local")
+    protocol = {"local": "", "s3": "s3://", "gcs": "gs://", "hdfs": "hdfs://"}.get(kind)
+    if protocol is None:
+        raise DataError(
+            f"An Arrow dataset must consist of local files or of files in a store such as s3; this "
+            f"one is on '{kind}'. Pass the paths of its files."
+        )
+    return [existing(f"{protocol}{path}") for path in dataset.files]
+
+
+def existing(path: Any) -> File:
+    """Return the path of a file; raise an error if the file does not exist."""
+    if is_address(path):
+        return _addresses(path)[0]
+    file = Path(path)
+    if not file.is_file():
+        raise DataError(
+            f"'{path}' is a folder; name a table in it, or all as '{file / '*.csv'}'."
+            if file.is_dir()
+            else f"There is no file '{path}'. Check the path."
+        )
+    return file
+
+
+def name_of(file: File) -> str:
+    """Return the name of a file without its folder."""
+    return file.name if isinstance(file, Path) else PurePosixPath(file).name
+
+
+def folder_of(file: File) -> str:
+    """Return the name of the folder that contains a file."""
+    return file.parent.name if isinstance(file, Path) else PurePosixPath(file).parent.name
+
+
+def size_of(file: File) -> int:
+    """Return the size of a file in bytes."""
+    if isinstance(file, Path):
+        return file.stat().st_size
+    store, path = _store(file)
+    return int(store.size(path) or 0)
+
+
+@contextmanager
+def opened(file: File) -> Iterator[IO[bytes]]:
+    """Open a file as a seekable stream of bytes."""
+    if isinstance(file, Path):
+        with open(file, "rb") as stream:
+            yield stream
+        return
+    store, path = _store(file)
+    with store.open(path, "rb") as stream:
+        yield stream
+
+
+@contextmanager
+def local(file: File) -> Iterator[Path]:
+    """Provide a local path to a file. A remote file is copied to a temporary folder."""
+    if isinstance(file, Path):
+        yield file
+        return
+    with tempfile.TemporaryDirectory() as folder, opened(file) as stream:
+        copy = Path(folder) / name_of(file)
+        with open(copy, "wb") as target:
+            shutil.copyfileobj(stream, target)
+        yield copy
+
+
+def _addresses(text: str) -> list[File]:
+    store, path = _store(text)
+    try:
+        matches = sorted(store.glob(path)) if glob.has_magic(path) else [path]
+        if not matches or not store.isfile(matches[0]):
+            raise DataError(f"No file matches '{text}'. Check the address.")
+    except OSError as error:
+        raise DataError(f"'{text}' cannot be reached: {error}") from None
+    return [store.unstrip_protocol(match) for match in matches]
+
+
+def _store(address: str) -> tuple[Any, str]:
+    """Return the file system of an address, and the path in it."""
+    try:
+        from fsspec.core import url_to_fs
+    except ImportError:
+        raise missing_extra("fsspec", "dask", f"Reading '{address}'") from None
+    try:
+        return url_to_fs(address)
+    except (ImportError, ValueError) as error:
+        raise DataError(f"'{address}' cannot be reached: {error}") from None
+
+
+# -- compression and encoding ----------------------------------------------------------------
+
+_COMPRESSIONS = {
+    b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zstd",
+    b"PK\x03\x04": "zip",
+}  # fmt: skip
+_MAX_RATIO = (
+    1000  # of unpacked to packed size; it is about 10 for numbers, above 1000 for a zip bomb
+)
+_MIN_LIMIT = 1 << 28  # unpacked bytes that are always allowed
+
+
+def packing(file: Path) -> str | None:
+    """Return the compression of a file, detected from its first bytes, or None."""
+    with open(file, "rb") as stream:
+        opening = stream.read(6)
+    return next((name for mark, name in _COMPRESSIONS.items() if opening.startswith(mark)), None)
+
+
+@contextmanager
+def unpacked(file: Path) -> Iterator[IO[bytes]]:
+    """Open a file as a stream of bytes, decompressed while it is read."""
+    with ExitStack() as stack:
+        stream: Any = stack.enter_context(open(file, "rb"))
+        kind = packing(file)
+        if kind == "gzip":
+            stream = gzip.GzipFile(fileobj=stream)
+        elif kind == "bzip2":
+            stream = bz2.BZ2File(stream)
+        elif kind == "xz":
+            stream = lzma.LZMAFile(stream)
+        elif kind == "zstd":
+            stream = stack.enter_context(_zstd(stream))
+        elif kind == "zip":
+            archive = stack.enter_context(zipfile.ZipFile(stream))
+            stream = stack.enter_context(archive.open(_only_member(archive, file.name)))
+        if kind is not None:
+            stream = io.BufferedReader(_Bounded(stream, file), 1 << 16)  # type: ignore[arg-type]
+        try:
+            yield stream
+        except (EOFError, zipfile.BadZipFile, lzma.LZMAError, gzip.BadGzipFile) as error:
+            raise DataError(f"{file.name} is a damaged {kind} file ({error}).") from None
+
+
+def _only_member(archive: zipfile.ZipFile, source: str) -> zipfile.ZipInfo:
+    members = [
+        member for member in archive.infolist()
+        if not member.is_dir() and not member.filename.startswith(("__MACOSX", "."))
+    ]  # fmt: skip
+    if len(members) != 1:
+        raise DataError(
+            f"{source} holds {len(members)} files ({quoted(file.filename for file in members)}). "
+            f"A table must be one file: unpack the archive and pass one of them, or 'folder/*.csv'."
+        )
+    return members[0]
+
+
+def _zstd(stream: IO[bytes]) -> Any:
+    try:
+        from pyarrow import CompressedInputStream, PythonFile
+    except ImportError:
+        raise missing_extra("pyarrow", "tables", "Reading zstd") from None
+    return CompressedInputStream(PythonFile(stream, mode="r"), "zstd")
+
+
+@final
+class _Bounded(io.RawIOBase):
+    """A stream that raises an error if a small file unpacks to a very large one."""
+
+    def __init__(self, stream: Any, file: Path):
+        self._stream, self._name = stream, file.name
+        self._max_size = max(_MIN_LIMIT, _MAX_RATIO * file.stat().st_size)
+        self._size = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        block = self._stream.read(len(buffer))
+        self._size += len(block)
+        if self._size > self._max_size:
+            raise DataError(
+                f"{self._name} unpacks to more than {_MAX_RATIO} times its size, which is not "
+                f"plausible for a table. If it is a table, unpack it first."
+            )
+        buffer[: len(block)] = block
+        return len(block)
+
+
+def detect_encoding(opening: bytes, source: str) -> str:
+    """Return the encoding of a text from its first bytes."""
+    first_text = opening.removeprefix(b"\xef\xbb\xbf").lstrip()[:14].lower()
+    if first_text.startswith((b"<!doctype html", b"<html")):
+        raise DataError(
+            f"{source} is a web page, not a table; perhaps a page was saved in place of the file. "
+            f"Download the table itself."
+        )
+    if first_text.startswith((b'{"', b"[{", b"[[", b'{ "')):
+        raise DataError(
+            f"{source} is JSON, not a table of lines. Save it as CSV; in Python, read it and pass "
+            f"a dict of columns."
+        )
+    if opening.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return "utf-16"
+    if opening.startswith(b"\xef\xbb\xbf") or b"\0" not in opening:
+        return "utf-8-sig"
+    even, odd = opening[::2].count(0), opening[1::2].count(0)
+    if max(even, odd) > 0.4 * len(opening) / 2 > 10 * min(even, odd):
+        return "utf-16-le" if odd > even else "utf-16-be"
+    raise DataError(
+        f"{source} is not a text table: it contains binary data. Save it as CSV; if it "
+        f"is text, pass encoding=..., such as 'utf-16'."
+    )

@@ -1,4 +1,4 @@
-"""One function over many items, here or on a cluster that somebody else runs: no scheduler."""
+"""One function applied to many items, in this process or on a Dask cluster; threads of BLAS."""
 
 import operator
 import time
@@ -11,27 +11,47 @@ from typing import Any, final
 from .errors import InputError, OrthoregError, missing_extra
 from .progress import progress
 
-_FAN_IN = 8  # results that are added up at once on the cluster
-_PATIENCE = 120.0  # seconds without any worker
-_RETRIES = 2  # of an item whose worker raised what may pass: a lost connection, no memory
-_client: ContextVar[Any] = ContextVar("the Dask client that work goes to", default=None)
+MANY_ROWS = 200_000
+"""Rows. Moments of at least so many rows are computed by several threads."""
+
+_FAN_IN = 8  # results that are added in one task of the cluster
+_MAX_IDLE = 120.0  # seconds without any worker
+_RETRIES = 2  # of an item, in case an error was temporary: a lost connection, no memory
+_client: ContextVar[Any] = ContextVar("the Dask client in use", default=None)
+
+
+@contextmanager
+def one_thread(rows: int = 0) -> Iterator[None]:
+    """Limit BLAS to one thread within the block, unless there are at least `MANY_ROWS` rows.
+
+    Several threads do not speed up small matrices, but wait for each other: on a machine with other
+    load, a fit of 600 rows took 28 seconds of CPU time with two threads and 5 with one.
+    """
+    from threadpoolctl import threadpool_limits
+
+    if rows >= MANY_ROWS:
+        yield
+        return
+    with threadpool_limits(limits=1, user_api="blas"):
+        yield
 
 
 @contextmanager
 def cluster(target: Any) -> Iterator[Any]:
-    """Work inside goes to a Dask cluster: a number of local worker processes of one thread each,
-    the address of a scheduler ("tcp://10.0.0.1:8786"), or a `distributed.Client`. What it made
-    itself it closes again.
+    """Run the work within a `with` block on a Dask cluster.
+
+    A client or a local cluster that is created here is closed at the end.
 
     Parameters
     ----------
     target
-        a number, an address or a client; None for no cluster.
+        a number of local worker processes with one thread each, the address of a scheduler
+        ("tcp://10.0.0.1:8786"), or a `distributed.Client`. With None, work runs in this process.
 
     Returns
     -------
     context
-        for `with`.
+        a context manager.
 
     Examples
     --------
@@ -48,73 +68,77 @@ def cluster(target: Any) -> Iterator[Any]:
         yield client
     finally:
         _client.reset(token)
-        for one in owned:
-            one.close()
+        for resource in owned:
+            resource.close()
 
 
 def map_in_order(
     function: Callable[[Any], Any],
     items: Sequence[Any],
-    words: str,
+    description: str,
     *,
     sizes: Sequence[int] | None = None,
 ) -> list[Any]:
-    """function(item) for every item, in their order. `sizes` are the rows of each, for progress."""
+    """Return function(item) for each item, in order. `sizes` are their rows, for the progress."""
     client, sizes = _client.get(), sizes or [1] * len(items)
     if client is None or not items:
-        with progress(words, sum(sizes)) as show:
-            told = _Throughput(show, sizes)
-            return [told(function, item) for item in items]
-    return _gathered(client, _submitted(client, function, items), words, sizes)
+        with progress(description, sum(sizes)) as show:
+            call = _CallWithProgress(show, sizes)
+            return [call(function, item) for item in items]
+    return _gathered(client, _submitted(client, function, items), description, sizes)
 
 
 def map_reduce(
     function: Callable[[Any], Any],
     items: Sequence[Any],
-    words: str,
+    description: str,
     *,
     sizes: Sequence[int] | None = None,
 ) -> Any:
-    """The sum of function(item) over all items, added in their order as a tree, so that no more
-    than a few results are held at once. The tree depends on the number of items alone: here or on a
-    cluster, with workers that die or without, the result has the same digits. What a worker had
-    when it died is computed again elsewhere."""
+    """Return the sum of function(item) over all items, added in order as a tree.
+
+    Only a few results are held at a time. The tree depends only on the number of items. The result
+    therefore has the same digits in this process and on a cluster, even if workers die; their
+    results are computed again by other workers.
+    """
     client, sizes = _client.get(), sizes or [1] * len(items)
     if client is None:
         tree = _Tree()
-        with progress(words, sum(sizes)) as show:
-            told = _Throughput(show, sizes)
+        with progress(description, sum(sizes)) as show:
+            call = _CallWithProgress(show, sizes)
             for item in items:
-                tree.add(told(function, item))
+                tree.add(call(function, item))
         return tree.total()
-    level = watched = _submitted(client, function, items)
+    level = item_futures = _submitted(client, function, items)
     while len(level) > 1:
         groups = [level[i : i + _FAN_IN] for i in range(0, len(level), _FAN_IN)]
         level = [client.submit(_combined, group, pure=False, retries=_RETRIES) for group in groups]
-    return _gathered(client, level, words, sizes, watched)[0]
+    return _gathered(client, level, description, sizes, item_futures)[0]
 
 
 def as_completed(function: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[tuple[int, Any]]:
-    """The place of each item, as they are done on the cluster, and function(item); the exception
-    where that or its worker failed."""
+    """Yield the index of each item and function(item), in the order in which the cluster finishes.
+
+    If a call or its worker failed, the exception is yielded instead of the result.
+    """
     from distributed import as_completed as completed
 
     client = _client.get()
     futures = _submitted(client, function, items)
-    place = {future.key: number for number, future in enumerate(futures)}
+    index = {future.key: i for i, future in enumerate(futures)}
     with client.as_current():
         for future in completed(futures):
             error = future.exception()
-            yield place[future.key], future.result() if error is None else error
+            yield index[future.key], future.result() if error is None else error
 
 
 def has_cluster() -> bool:
-    """Whether work goes to a cluster."""
+    """Return whether work runs on a cluster."""
     return _client.get() is not None
 
 
 def _connected(target: Any) -> tuple[Any, list[Any]]:
-    """A client, and what must be closed after it was used."""
+    """Return a client, and the objects to close after use."""
     try:
         import distributed
     except ImportError:
@@ -139,24 +163,22 @@ def _connected(target: Any) -> tuple[Any, list[Any]]:
         n_workers=target, threads_per_worker=1, dashboard_address=":0", memory_limit="auto",
         silence_logs=50,
     )  # fmt: skip
-    # one that dies and, on a busy machine, is not back in time is replaced by a new one
+    # workers that die and do not restart in time, as on a busy machine, are replaced
     local.adapt(minimum=target, maximum=target, interval="5s")
     client = distributed.Client(local, set_as_default=False)
     return client, [client, local]
 
 
 def _submitted(client: Any, function: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
-    # a task of its own: sent once, and made again where the worker that holds it dies
-    shared = client.submit(_same, function, pure=False)
-    return [client.submit(_apply, shared, item, pure=False, retries=_RETRIES) for item in items]
+    # the function is a task, so that it is sent once, and again if the worker that holds it dies
+    shared = client.submit(_identity, function, pure=False)
+    return [
+        client.submit(operator.call, shared, item, pure=False, retries=_RETRIES) for item in items
+    ]
 
 
-def _same(value: Any) -> Any:
+def _identity(value: Any) -> Any:
     return value
-
-
-def _apply(function: Callable[[Any], Any], item: Any) -> Any:
-    return function(item)
 
 
 def _combined(results: Sequence[Any]) -> Any:
@@ -166,69 +188,69 @@ def _combined(results: Sequence[Any]) -> Any:
 def _gathered(
     client: Any,
     futures: list[Any],
-    words: str,
+    description: str,
     sizes: Sequence[int],
-    watched: list[Any] | None = None,
+    item_futures: list[Any] | None = None,
 ) -> list[Any]:
-    """The results; progress counts the `watched` ones that are done."""
+    """Return the results. Progress counts finished `item_futures`, by default `futures`."""
     from distributed import KilledWorker, wait
 
-    watched, waiting = futures if watched is None else watched, list(futures)
-    started = seen = time.monotonic()
-    with client.as_current(), progress(words, sum(sizes)) as show:
-        while waiting and not any(one.status == "error" for one in futures):
+    item_futures, pending = futures if item_futures is None else item_futures, list(futures)
+    started = last_worker_time = time.monotonic()
+    with client.as_current(), progress(description, sum(sizes)) as show:
+        while pending and not any(future.status == "error" for future in futures):
             try:
-                waiting = list(
-                    wait(waiting, timeout=0.5, return_when="FIRST_COMPLETED").not_done  # pyright: ignore[reportAttributeAccessIssue]
+                pending = list(
+                    wait(pending, timeout=0.5, return_when="FIRST_COMPLETED").not_done  # pyright: ignore[reportAttributeAccessIssue]
                 )
             except TimeoutError:
                 pass
             now = time.monotonic()
-            seen = now if client.nthreads() else seen
-            if now - seen > _PATIENCE:
+            last_worker_time = now if client.nthreads() else last_worker_time
+            if now - last_worker_time > _MAX_IDLE:
                 raise ClusterError(
                     f"The cluster at {client.scheduler.address} has had no worker for "
-                    f"{_PATIENCE:.0f} s. Start some, or see in their logs why they ended."
+                    f"{_MAX_IDLE:.0f} s. Start workers, or read their logs for the reason."
                 )
-            ended = [one.status not in ("pending", "lost") for one in watched]
-            done = sum(size for size, is_done in zip(sizes, ended, strict=True) if is_done)
+            has_ended = [future.status not in ("pending", "lost") for future in item_futures]
+            done = sum(size for size, ended in zip(sizes, has_ended, strict=True) if ended)
             show(done, _rate(done, sum(sizes), now - started))
     try:
         return client.gather(futures)
     except KilledWorker as error:
         raise ClusterError(
-            f"A chunk ended {error.allowed_failures + 1} workers that tried it, most likely for "
-            f"lack of memory. Give workers more of it, or read smaller chunks."
+            f"{error.allowed_failures + 1} workers died while processing the same chunk, most "
+            f"likely because memory ran out. Give workers more memory, or read smaller chunks."
         ) from None
 
 
 class ClusterError(OrthoregError, RuntimeError):
-    """A cluster that cannot do the work."""
+    """The cluster cannot finish the work."""
 
 
 @final
 class _Tree:
-    """Results combined eight at a time, then eight of these, as `map_reduce` does on a cluster."""
+    """Results combined in groups of eight, level by level, as `map_reduce` does on a cluster."""
 
     def __init__(self):
         self._levels: list[list[Any]] = [[]]
 
     def add(self, result: Any) -> None:
-        """One more result."""
+        """Add a result."""
         self._levels[0].append(result)
         for height, level in enumerate(self._levels):
             if len(level) < _FAN_IN:
                 break
-            self._raise(height)
+            self._combine(height)
 
     def total(self) -> Any:
-        """All results, combined."""
+        """Return the combination of all results."""
         for height, level in enumerate(self._levels):
             if level and (height + 1 < len(self._levels) or len(level) > 1):
-                self._raise(height)
+                self._combine(height)
         return self._levels[-1][0]
 
-    def _raise(self, height: int) -> None:
+    def _combine(self, height: int) -> None:
         if height + 1 == len(self._levels):
             self._levels.append([])
         self._levels[height + 1].append(_combined(self._levels[height]))
@@ -236,22 +258,22 @@ class _Tree:
 
 
 @final
-class _Throughput:
-    """Calls a function and says how much was done, and how fast."""
+class _CallWithProgress:
+    """Calls a function, and shows before each call the work done so far and its rate."""
 
     def __init__(self, show: Callable[[float, str], None], sizes: Sequence[int]):
-        self._show, self._sizes, self._done, self._at = show, list(sizes), 0, 0
+        self._show, self._sizes, self._done, self._index = show, list(sizes), 0, 0
         self._started = time.monotonic()
 
     def __call__(self, function: Callable[[Any], Any], item: Any) -> Any:
         seconds = time.monotonic() - self._started
         self._show(self._done, _rate(self._done, sum(self._sizes), seconds))
-        found = function(item)
-        self._done += self._sizes[self._at]
-        self._at += 1
-        return found
+        result = function(item)
+        self._done += self._sizes[self._index]
+        self._index += 1
+        return result
 
 
 def _rate(done: int, total: int, seconds: float) -> str:
-    """'1.3e+06 rows/s', once that is known; nothing where there are only a few items."""
+    """Return a rate such as '1.3e+06 rows/s', or empty text if it is unknown or items are few."""
     return f"{done / seconds:.2g} rows/s" if total > 1000 and done and seconds > 0 else ""

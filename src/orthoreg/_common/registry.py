@@ -1,4 +1,4 @@
-"""Parts that a model file may name register themselves here, when their modules are imported."""
+"""Registry of the classes that model files may name."""
 
 from typing import Any, TypeVar
 
@@ -9,15 +9,14 @@ _parts: dict[str, type] = {}
 
 
 def part(cls: Class) -> Class:
-    """Marks a recipe that is rebuilt from its fields, or a basis from its arrays, by a file that
-    holds its name."""
+    """Register a class by its name, so that model files can contain its instances."""
     known = _parts.setdefault(cls.__name__, cls)
     if (known.__module__, known.__qualname__) != (cls.__module__, cls.__qualname__):
-        raise InputError(f"There is a part called '{cls.__name__}' already: {known!r}.")
+        raise InputError(f"A part named '{cls.__name__}' exists already: {known!r}.")
     _parts[cls.__name__] = cls
     return cls
 
 
 def registered(name: Any) -> Any:
-    """The part of this name; None if there is none."""
+    """Return the class registered by this name, or None."""
     return _parts.get(name) if isinstance(name, str) else None

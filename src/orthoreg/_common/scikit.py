@@ -1,8 +1,8 @@
 """scikit-learn's contract for estimators, without importing scikit-learn.
 
-`sklearn.base` loads scipy.stats and, where it is installed, pandas: more CPU than all else that a
-default fit loads. So estimators here keep the contract themselves, as scikit-learn's documentation
-for developers describes it, and `sklearn.utils.estimator_checks` is run on them in the tests.
+`sklearn.base` imports scipy.stats and, if installed, pandas, which takes longer than all other
+imports of a default fit. Estimators therefore implement the contract in scikit-learn's developer
+documentation themselves. The tests run `sklearn.utils.estimator_checks` on them.
 """
 
 import inspect
@@ -10,9 +10,9 @@ from typing import Any, Self
 
 
 class AbstractEstimator:
-    """Parameters by name, a printed form and tags: what `clone`, pipelines and searches ask for.
+    """Parameters, representation and tags, as `clone`, pipelines and searches require.
 
-    The constructor names all parameters and stores them as they are.
+    The constructor stores all its arguments unchanged, under their own names.
     """
 
     @classmethod
@@ -20,22 +20,22 @@ class AbstractEstimator:
         return sorted(name for name in inspect.signature(cls.__init__).parameters if name != "self")
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The constructor's arguments.
+        """Return the constructor's arguments.
 
         Parameters
         ----------
         deep
-            for scikit-learn; parts of a model have no parameters of their own here.
+            ignored; required by scikit-learn.
 
         Returns
         -------
         parameters
-            by name.
+            values by name.
         """
         return {name: getattr(self, name) for name in self._get_param_names()}
 
     def set_params(self, **params: Any) -> Self:
-        """Change arguments of the constructor.
+        """Change constructor arguments.
 
         Parameters
         ----------
@@ -58,7 +58,7 @@ class AbstractEstimator:
         return self
 
     def __repr__(self) -> str:
-        """The call that makes the model: arguments that are not the default ones."""
+        """Return the constructor call, with the arguments that differ from their defaults."""
         defaults = inspect.signature(type(self).__init__).parameters
         changed = [
             f"{name}={value!r}"
@@ -81,7 +81,7 @@ class AbstractEstimator:
 
 
 def clone(model: Any) -> Any:
-    """The same model, not fitted."""
+    """Return an unfitted copy of the model."""
     if hasattr(model, "__sklearn_clone__"):
         return model.__sklearn_clone__()
     return type(model)(**model.get_params(deep=False))
@@ -100,12 +100,11 @@ def check_is_fitted(model: Any) -> None:
 
 
 def validate_data(model: Any, *arrays: Any, **options: Any) -> Any:
-    """scikit-learn's checks of arrays and frames, which set `n_features_in_` and, for a frame,
-    `feature_names_in_`."""
+    """Check arrays and frames by scikit-learn's function of the same name.
+
+    It sets `n_features_in_` and, for a frame, `feature_names_in_`.
+    """
     from sklearn.utils.validation import validate_data
 
-    found: Any = validate_data(model, *arrays, **options)
-    return found
-
-
-__all__ = ["AbstractEstimator", "check_is_fitted", "clone", "validate_data"]
+    result: Any = validate_data(model, *arrays, **options)
+    return result

@@ -1,9 +1,9 @@
 """Model files: JSON and arrays in one zip file, rebuilt from known parts; nothing is run."""
 
+from ._archive import VERSION as VERSION
+from ._archive import migrate as migrate
 from ._archive import read_model as read_model
 from ._archive import write_model as write_model
-from ._migrate import VERSION as VERSION
-from ._migrate import migrate as migrate
 from ._parts import check_array as check_array
 from ._parts import evidence_from_parts as evidence_from_parts
 from ._parts import evidence_parts as evidence_parts

@@ -1,4 +1,4 @@
-"""The container of a model: one zip file with a manifest, arrays and a checksum, and no code."""
+"""Model files: one zip file with a manifest, arrays and a checksum; migration of older versions."""
 
 import hashlib
 import json
@@ -13,37 +13,131 @@ from safetensors import numpy as safetensors
 
 from .._common.errors import InputError, ModelFileError, quoted
 from .._common.files import atomic_write, existing_model
-from ._migrate import VERSION, migrate
+
+VERSION = 2
+Manifest = dict[str, Any]
+Arrays = Mapping[str, np.ndarray]
+
+
+def migrate(manifest: Manifest, arrays: Arrays) -> tuple[Manifest, dict[str, np.ndarray]]:
+    """Convert manifest and arrays of any earlier version to the current one."""
+    migrated = dict(arrays)
+    if manifest["version"] < 2:
+        manifest, migrated = _from_1(manifest, migrated)
+    # older files have no second order, and other names of losses
+    return {"velocity_of": {}, "estimated": [], **_with_renamed_losses(manifest)}, migrated
+
+
+def _with_renamed_losses(value: Any) -> Any:
+    """Replace `Measured` by `Auto`, and `OneStep` by `MultiStep` with one step."""
+    if isinstance(value, list):
+        return [_with_renamed_losses(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if value.get("$kind") == "OneStep":
+        value = {**value, "$kind": "MultiStep", "window": 1}
+    elif value.get("$kind") == "Measured":
+        value = {**value, "$kind": "Auto"}
+    return {name: _with_renamed_losses(item) for name, item in value.items()}
+
+
+def _from_1(
+    manifest: Manifest, arrays: dict[str, np.ndarray]
+) -> tuple[Manifest, dict[str, np.ndarray]]:
+    """Convert version 1, which had no evidence, one kind of network, and at first no gates."""
+    field = manifest["field"]
+    if field.get("composed"):
+        raise ModelFileError(
+            "The file holds a network that is composed with its equations, which orthoreg no "
+            "longer supports. Fit another model."
+        )
+    params = {"gate": None, **manifest["params"]} if manifest["estimator"] == "OrthoReg" else (
+        manifest["params"]
+    )  # fmt: skip
+    params = _recipes_from_1(params)
+    if params.get("selection") is not None and params.get("sparsity") is not None:
+        params["selection"] = None  # both were allowed; the selection had no effect
+    first = params.pop("$first", None)
+    if first is not None:
+        params |= {"selection": first, "sparsity": None}
+    names = {"mean", "scale", *(name for name in arrays if name.startswith("layer"))}
+    arrays = {f"basis.{name}" if name in names else name: array for name, array in arrays.items()}
+    arrays.setdefault("correction", np.zeros_like(arrays["coefficients"]))
+    arrays["parameters"] = np.zeros(0)
+    equations = [
+        {"library_r2": entry.pop("sayable", None), **entry}
+        for entry in map(dict, manifest["certificate"]["equations"])
+    ]
+    return {
+        **manifest,
+        "params": params,
+        "field": {**field, "parameters": [], "basis": "TanhLayers"},
+        "certificate": {**manifest["certificate"], "equations": equations},
+        "interpolation": dict.fromkeys(manifest["inputs"], "linear"),
+        "evidence": None,
+        "summary": None,
+    }, arrays
+
+
+def _recipes_from_1(params: Manifest) -> Manifest:
+    """Convert the constructor's arguments to recipes with the current fields."""
+    recipes = {name: _recipe_from_1(value) for name, value in params.items()}
+    given, solver = params.get("solver"), recipes.get("solver")
+    if isinstance(given, dict) and given.get("refit") and given["normalize"]:
+        recipes["solver"] = None  # equivalent to the default
+    if isinstance(solver, dict) and solver["$kind"] == "TwoStage":
+        first = solver.pop("first", None)
+        if first is not None and first["$kind"] == "Thresholding":
+            recipes["$first"] = first
+    return recipes
+
+
+def _recipe_from_1(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_recipe_from_1(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    fields = {name: _recipe_from_1(item) for name, item in value.items()}
+    if fields.get("$kind") == "RandomFeatures":
+        fields["weight_scale"] = fields.pop("steepness")
+        fields["univariate_fraction"] = fields.pop("alone", 0.0)
+    if fields.get("$kind") == "Exact":
+        fields.pop("refit", None)  # selected terms are always estimated without shrinkage
+    if fields.get("$kind") == "Gate":
+        fields["hold"] = False
+    return fields
+
 
 _MANIFEST, _ARRAYS, _DIGEST = "manifest.json", "arrays.safetensors", "digest.sha256"
-_LARGEST_MANIFEST, _LARGEST_ARRAYS = 2**24, 2**31
-_FREE_SIZE, _MOST_EXPANSION = 2**26, 50  # beyond this size, by how much an entry may unpack
+_MAX_MANIFEST, _MAX_ARRAYS = 2**24, 2**31  # bytes
+_FREE_SIZE = 2**26  # bytes. Larger entries may unpack to at most _MAX_EXPANSION times their size
+_MAX_EXPANSION = 50
 
 
 def write_model(
     path: str | os.PathLike[str], manifest: Mapping[str, Any], arrays: Mapping[str, np.ndarray]
 ) -> None:
-    """Writes the file whole or not at all. The same content gives the same bytes."""
+    """Write the file atomically. Equal content gives equal bytes."""
     described = json.dumps(
         {"format": "orthoreg", "version": VERSION, **manifest}, indent=1, allow_nan=False
     ).encode()
     block = safetensors.save({name: np.ascontiguousarray(arrays[name]) for name in sorted(arrays)})
-    if len(described) > _LARGEST_MANIFEST or len(block) > _LARGEST_ARRAYS:
+    if len(described) > _MAX_MANIFEST or len(block) > _MAX_ARRAYS:
         raise InputError("The model is too large for a model file. Use fewer terms or features.")
     parts = {_MANIFEST: described, _ARRAYS: block, _DIGEST: _digest(described, block).encode()}
     with atomic_write(path) as stream:
         with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
             for name, content in parts.items():
-                # what is large is stored as it is: `read_model` refuses what unpacks to much more
+                # large entries are stored: `read_model` rejects a large expansion
                 packed = len(content) <= _FREE_SIZE
                 kind = zipfile.ZIP_DEFLATED if packed else zipfile.ZIP_STORED
                 archive.writestr(zipfile.ZipInfo(name), content, kind)
 
 
 def read_model(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Manifest and arrays, after every check that the file is whole and unchanged."""
+    """Return manifest and arrays after checking that the file is complete and unchanged."""
     file = existing_model(path)
-    damaged = f"'{file.name}' is not a whole orthoreg model file"
+    damaged = f"'{file.name}' is not a complete orthoreg model file"
     try:
         with zipfile.ZipFile(file) as archive:
             _check_sizes(archive.infolist(), file.stat().st_size, damaged)
@@ -52,7 +146,7 @@ def read_model(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, 
             )
     except ModelFileError:
         raise
-    except Exception:  # the many ways in which zipfile and zlib refuse damaged bytes
+    except Exception:  # zipfile and zlib raise many types for damaged bytes
         raise ModelFileError(
             f"{damaged}: it is cut short, damaged or of another kind. Save the model again."
         ) from None
@@ -81,14 +175,14 @@ def read_model(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, 
 
 
 def _check_sizes(entries: list[zipfile.ZipInfo], size: int, damaged: str) -> None:
-    """Refuses, before anything is unpacked, what is not ours or would grow without measure."""
-    limits = {_MANIFEST: _LARGEST_MANIFEST, _ARRAYS: _LARGEST_ARRAYS, _DIGEST: 64}
-    found = sorted(entry.filename for entry in entries)
-    if found != sorted(limits):
-        raise ModelFileError(f"{damaged}: it holds {quoted(found)}.")
+    """Raise ModelFileError, before unpacking, for foreign or excessively large entries."""
+    limits = {_MANIFEST: _MAX_MANIFEST, _ARRAYS: _MAX_ARRAYS, _DIGEST: 64}
+    names = sorted(entry.filename for entry in entries)
+    if names != sorted(limits):
+        raise ModelFileError(f"{damaged}: it holds {quoted(names)}.")
     for entry in entries:
-        most = max(_FREE_SIZE, _MOST_EXPANSION * min(entry.compress_size, size))
-        if entry.file_size > min(limits[entry.filename], most):
+        max_size = max(_FREE_SIZE, _MAX_EXPANSION * min(entry.compress_size, size))
+        if entry.file_size > min(limits[entry.filename], max_size):
             raise ModelFileError(
                 f"{damaged}: '{entry.filename}' would unpack from {entry.compress_size} to "
                 f"{entry.file_size} bytes."
@@ -96,7 +190,7 @@ def _check_sizes(entries: list[zipfile.ZipInfo], size: int, damaged: str) -> Non
 
 
 def _unpacked(archive: zipfile.ZipFile, name: str) -> bytes:
-    """An entry's bytes, up to its declared size, beyond which `ZipFile.read` would unpack."""
+    """Return the bytes of an entry up to its declared size, which `ZipFile.read` may exceed."""
     with archive.open(name) as stream:
         return stream.read(archive.getinfo(name).file_size)
 

@@ -25,7 +25,7 @@ _PLAIN = (
 
 
 def field_parts(field: HybridField) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """A field as manifest entries and arrays."""
+    """Return a field as manifest entries and arrays."""
     names = _symbols(len(field.features.variables), field.features.parameters)
     manifest = {
         "variables": list(field.features.variables),
@@ -58,7 +58,7 @@ def field_parts(field: HybridField) -> tuple[dict[str, Any], dict[str, np.ndarra
 
 
 def field_from_parts(manifest: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> HybridField:
-    """The field that `field_parts` described; its formulas are parsed, never run."""
+    """Return the field that `field_parts` described; formulas are parsed, not evaluated."""
     variables = tuple(manifest["variables"])
     parameters = tuple(manifest["parameters"])
     symbols = _symbols(len(variables), parameters)
@@ -86,19 +86,19 @@ def field_from_parts(manifest: Mapping[str, Any], arrays: Mapping[str, np.ndarra
 
 
 def _basis(kind: str, arrays: Mapping[str, np.ndarray], n_variables: int) -> AbstractBasis:
-    """The residual's functions, which must take so many variables."""
+    """Return the basis of the residual, which must accept `n_variables` variables."""
     cls: Any = registered(kind)
     if cls is None or not issubclass(cls, AbstractBasis):
-        raise ModelFileError(f"The model file names '{kind}', which is no part of a residual.")
-    own = {
+        raise ModelFileError(f"The model file names '{kind}', which is not a residual basis.")
+    basis_arrays = {
         name.removeprefix("basis."): array
         for name, array in arrays.items()
         if name.startswith("basis.")
     }
-    for name, array in own.items():
+    for name, array in basis_arrays.items():
         check_array(name, array, array.shape)
     try:
-        basis = cls.from_arrays(own)
+        basis = cls.from_arrays(basis_arrays)
         basis(np.zeros((1, n_variables)))
     except (InputError, KeyError, ValueError, IndexError) as error:
         raise ModelFileError(f"The model file is inconsistent: {error}") from None
@@ -106,7 +106,7 @@ def _basis(kind: str, arrays: Mapping[str, np.ndarray], n_variables: int) -> Abs
 
 
 def _symbols(count: int, parameters: Sequence[str]) -> list[str]:
-    """What variables are called in a file's formulas: v0, v1, ..., or vv0 beside such names."""
+    """Return the names of variables in formulas: v0, v1, ..., or vv0 next to such parameters."""
     prefix = "v"
     while any(f"{prefix}{i}" in parameters for i in range(count)):
         prefix += "v"
@@ -158,7 +158,7 @@ def evidence_from_parts(
 
 
 def _check_field(field: HybridField) -> None:
-    """Refuses arrays that are not finite or do not fit together."""
+    """Raise ModelFileError for arrays that are not finite or inconsistent."""
     n_variables, n_outputs = len(field.features.variables), len(field.features.allowed)
     expected: dict[str, tuple[Any, tuple[int, ...]]] = {
         "coefficients": (field.coefficients, (n_outputs, len(field.features.terms))),
@@ -178,7 +178,7 @@ def _check_field(field: HybridField) -> None:
 
 
 def check_array(name: str, array: Any, shape: tuple[int, ...]) -> None:
-    """Refuses an array of another shape or kind, or one that is not finite."""
+    """Raise ModelFileError unless the array is finite and of this shape, in double precision."""
     if array.shape != shape or array.dtype != np.float64 or not np.isfinite(array).all():
         raise ModelFileError(
             f"The model file is inconsistent: '{name}' must hold finite numbers of shape {shape}; "
@@ -187,7 +187,7 @@ def check_array(name: str, array: Any, shape: tuple[int, ...]) -> None:
 
 
 def path_parts(selected: SelectionResult | None) -> dict[str, Any] | None:
-    """The paths as plain data; what the terms were chosen from is not kept."""
+    """Return the paths as plain data, without the moments that they were chosen from."""
     if selected is None or not selected.paths:
         return None
     paths = [
@@ -204,10 +204,10 @@ def path_parts(selected: SelectionResult | None) -> dict[str, Any] | None:
 def paths_from_parts(
     entries: Mapping[str, Any] | None, shape: tuple[int, ...]
 ) -> SelectionResult | None:
-    """The selection that `path_parts` described, for coefficients of this shape."""
+    """Return the selection that `path_parts` described, for coefficients of this shape."""
     if entries is None:
         return None
-    paths = [_path(one, shape[1]) for one in entries["paths"]]
+    paths = [_path(path, shape[1]) for path in entries["paths"]]
     if len(paths) != shape[0]:
         raise ModelFileError("The model file is inconsistent: a path of terms is missing.")
     support = np.stack([path.support for path in paths])
@@ -228,31 +228,31 @@ def _path(entries: Mapping[str, Any], n_terms: int) -> EquationPath:
 
 def _supports(rows: Sequence[Sequence[int]], n_terms: int) -> np.ndarray:
     result = np.zeros((len(rows), n_terms), dtype=bool)
-    for place, row in enumerate(rows):
+    for index, row in enumerate(rows):
         if not all(isinstance(k, int) and 0 <= k < n_terms for k in row):
             raise ModelFileError(
                 "The model file is inconsistent: a path names a term that is none."
             )
-        result[place, list(row)] = True
+        result[index, list(row)] = True
     return result
 
 
 def refinement_parts(
-    found: Refinement | None,
+    refinement: Refinement | None,
 ) -> tuple[dict[str, Any] | None, dict[str, np.ndarray]]:
-    """A refinement as manifest entries and arrays; its field is the model's."""
-    if found is None:
+    """Return a refinement as manifest entries and arrays, without its field."""
+    if refinement is None:
         return None, {}
-    entries = {name: encode(getattr(found, name)) for name in _PLAIN}
-    entries["noise"] = None if found.noise is None else encode(found.noise.tolist())
-    about, arrays = uncertainty_parts(found.uncertainty, "refinement")
-    return entries | (about or {"places": [], "parameters": []}), arrays
+    entries = {name: encode(getattr(refinement, name)) for name in _PLAIN}
+    entries["noise"] = None if refinement.noise is None else encode(refinement.noise.tolist())
+    covariance, arrays = uncertainty_parts(refinement.uncertainty, "refinement")
+    return entries | (covariance or {"places": [], "parameters": []}), arrays
 
 
 def refinement_from_parts(
     entries: Mapping[str, Any] | None, arrays: Mapping[str, np.ndarray], field: HybridField
 ) -> Refinement | None:
-    """The refinement that `refinement_parts` described, of this field."""
+    """Return the refinement of a field that `refinement_parts` described."""
     if entries is None:
         return None
     plain = {name: decode(entries[name]) for name in _PLAIN}
@@ -262,16 +262,17 @@ def refinement_from_parts(
 
 
 def uncertainty_parts(
-    found: Uncertainty | None, prefix: str
+    uncertainty: Uncertainty | None, prefix: str
 ) -> tuple[dict[str, Any] | None, dict[str, np.ndarray]]:
-    """The joint covariance of estimated constants as manifest entries and arrays."""
-    if found is None:
+    """Return the joint covariance of constants as manifest entries and arrays."""
+    if uncertainty is None:
         return None, {}
     names = ("places", "parameters", "degrees_of_freedom")
-    entries = {name: encode(getattr(found, name)) for name in names}
-    entries["bounds"] = encode(found.bounds.tolist())  # which may be infinite
+    entries = {name: encode(getattr(uncertainty, name)) for name in names}
+    entries["bounds"] = encode(uncertainty.bounds.tolist())  # which may be infinite
     return entries, {
-        f"{prefix}.{name}": getattr(found, name) for name in ("values", "covariance", "stretch")
+        f"{prefix}.{name}": getattr(uncertainty, name)
+        for name in ("values", "covariance", "stretch")
     }
 
 
@@ -281,7 +282,7 @@ def uncertainty_from_parts(
     field: HybridField,
     prefix: str,
 ) -> Uncertainty | None:
-    """What `uncertainty_parts` described, of the constants of this field."""
+    """Return the uncertainty of a field's constants that `uncertainty_parts` described."""
     if entries is None or f"{prefix}.covariance" not in arrays:
         return None
     places = tuple((int(equation), int(term)) for equation, term in entries["places"])
@@ -292,10 +293,15 @@ def uncertainty_from_parts(
         )
     parameters = tuple(map(str, decode(entries["parameters"])))
     size = len(places) + len(parameters)
-    free, even = np.tile([-np.inf, np.inf], (size, 1)), np.ones((size, 2))  # of older files
-    bounds = np.array(decode(entries.get("bounds", free.tolist())), dtype=float).reshape(size, 2)
+    unbounded, symmetric = (
+        np.tile([-np.inf, np.inf], (size, 1)),
+        np.ones((size, 2)),
+    )  # of older files
+    bounds = np.array(decode(entries.get("bounds", unbounded.tolist())), dtype=float).reshape(
+        size, 2
+    )
     values, covariance = arrays[f"{prefix}.values"], arrays[f"{prefix}.covariance"]
-    stretch = arrays.get(f"{prefix}.stretch", even)
+    stretch = arrays.get(f"{prefix}.stretch", symmetric)
     check_array(f"{prefix}.values", values, (size,))
     check_array(f"{prefix}.covariance", covariance, (size, size))
     check_array(f"{prefix}.stretch", stretch, (size, 2))

@@ -13,7 +13,7 @@ from ..terms import AbstractLibrary, Terms, feature_names
 
 
 def encode(value: Any) -> Any:
-    """Numbers, text, lists and known recipes as JSON."""
+    """Return numbers, text, lists and registered recipes as JSON data."""
     if value is None or isinstance(value, bool | int | str):
         return value
     if isinstance(value, float | np.floating):
@@ -30,12 +30,12 @@ def encode(value: Any) -> Any:
         }
         return {"$kind": type(value).__name__, **fields}
     raise InputError(
-        f"{value!r} cannot be saved in a model file; it holds only orthoreg's own parts."
+        f"{value!r} cannot be saved in a model file, which holds only parts of orthoreg."
     )
 
 
 def decode(value: Any) -> Any:
-    """The value that `encode` wrote."""
+    """Return the value that `encode` encoded."""
     if isinstance(value, list):
         return [decode(item) for item in value]
     if not isinstance(value, dict):
@@ -46,14 +46,16 @@ def decode(value: Any) -> Any:
         fields = {name: decode(item) for name, item in value.items() if name != "$kind"}
         kind = registered(value["$kind"])
         if kind is None:
-            raise ModelFileError(f"The model file names '{value['$kind']}', which is no part.")
+            raise ModelFileError(
+                f"The model file names '{value['$kind']}', which is not part of orthoreg."
+            )
         pairs = fields.get("by_state")  # JSON has no tuples
         return kind(**fields if pairs is None else {**fields, "by_state": dict(pairs)})
     return {name: decode(item) for name, item in value.items()}
 
 
 def encode_library(library: AbstractLibrary | None, variables: tuple[str, ...]) -> Any:
-    """A library as JSON; one of the user's own making as the formulas it stands for."""
+    """Return a library as JSON data; unregistered libraries as their formulas."""
     try:
         return encode(library)
     except InputError:

@@ -9,23 +9,23 @@ from typing import Any
 from .._common.errors import InputError, MissingExtraError, TrainingError
 
 _MODULES = {
-    "demo": "_demo", "fit": "_commands", "evaluate": "_commands", "generate": "_commands",
-    "simulate": "_simulate", "show": "_show", "report": "_report", "adapt": "_adapt",
-    "refine": "_refine", "explain": "_explain", "export": "_export", "reproduce": "_reproduce",
+    "demo": "_paper", "fit": "_fit", "evaluate": "_simulate", "generate": "_paper",
+    "simulate": "_simulate", "show": "_present", "report": "_present", "adapt": "_update",
+    "refine": "_update", "explain": "_explain", "export": "_present", "reproduce": "_paper",
 }  # fmt: skip
 """The module of each command, in the order of the help: only that of the command is imported."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Runs a command. Exit code 0: done; 2: a mistake in what was asked; 1: a fault of ours."""
+    """Run a command and exit: code 0 on success, 2 on a user's mistake, 1 on a bug in orthoreg."""
     sys.exit(run(sys.argv[1:] if arguments is None else list(arguments)))
 
 
 def run(arguments: Sequence[str]) -> int:
-    """The exit code of a command; one sentence on standard error when it is not 0."""
+    """Run a command and return its exit code, with a sentence on standard error if it is not 0."""
     import_commands(next(iter(arguments), ""))
     from ._app import ARGUMENTS, app, options_of
-    from ._wording import in_options
+    from ._output import in_options
 
     ARGUMENTS.set(tuple(arguments))
     return exit_code(
@@ -39,8 +39,8 @@ def run(arguments: Sequence[str]) -> int:
 def exit_code(
     app: Any, arguments: Sequence[str], program: str, reword: Callable[[str], str] = str
 ) -> int:
-    """Run a Typer application and return its exit code, with one sentence on standard error when
-    it is not 0. `reword` is applied to our own messages."""
+    """Run a Typer application and return its exit code, with one sentence on standard error if it
+    is not 0. `reword` is applied to messages of this package."""
     try:
         result = app(args=list(arguments), prog_name=program, standalone_mode=False)
         return result if isinstance(result, int) else 0
@@ -66,17 +66,23 @@ def exit_code(
         if os.environ.get("ORTHOREG_DEBUG"):
             raise
         _refuse(
-            f"orthoreg failed: {type(error).__name__}: {error} This is a fault of orthoreg; "
+            f"orthoreg failed: {type(error).__name__}: {error} This is a bug in orthoreg; "
             f"set ORTHOREG_DEBUG=1 for the traceback and report it."
         )
         return 1
 
 
 def import_commands(name: str) -> None:
-    """Imports the module that declares a command, or all of them if there is no such command."""
+    """Import the module of a command, or all modules if there is no such command."""
     modules = [_MODULES[name]] if name in _MODULES else dict.fromkeys(_MODULES.values())
     for module in modules:
         import_module(f".{module}", __name__)
+    from ._app import app
+
+    order = list(_MODULES)
+    app.registered_commands.sort(
+        key=lambda command: order.index(getattr(command.callback, "__name__", ""))
+    )
 
 
 def _refuse(sentence: str) -> int:

@@ -1,4 +1,4 @@
-"""The command line itself, and the arguments that several commands have."""
+"""The command-line application, and the arguments that several commands share."""
 
 import shlex
 from contextvars import ContextVar
@@ -16,12 +16,12 @@ ARGUMENTS: ContextVar[tuple[str, ...]] = ContextVar("what the command was called
 
 
 def command_line() -> str:
-    """The command that is running, as one would write it in a shell."""
+    """Return the running command as it would be written in a shell."""
     return shlex.join(["orthoreg", *ARGUMENTS.get()])
 
 
 def _existing_model(path: Path) -> Path:
-    """Checked before the command imports what reads it."""
+    """Check the model file before heavy imports."""
     from .._common.files import existing_model
 
     existing_model(path)
@@ -29,7 +29,7 @@ def _existing_model(path: Path) -> Path:
 
 
 def _existing_tables(files: list[Path]) -> list[Path]:
-    from .._common.places import check_existing
+    from .._common.files import check_existing
     from ._reading import source_of
 
     check_existing(source_of(files))
@@ -47,20 +47,26 @@ ModelFile = Annotated[
 Tables = Annotated[
     list[Path],
     typer.Argument(
-        help="Table of measurements: CSV (also packed), Excel, Parquet, Feather or Arrow. Several, "
-        "or a pattern such as 'runs/*.csv', are one run each.",
+        help="Table of measurements: CSV (may be compressed), Excel, Parquet, Feather or Arrow. "
+        "Several tables, or a pattern such as 'runs/*.csv', are one run each.",
         callback=_existing_tables,
     ),
 ]
 
 
+TimeColumn = Annotated[str | None, typer.Option(help="Column with the times, if renamed.")]
+GroupColumn = Annotated[str | None, typer.Option(help="Column that identifies the run.")]
+ModelOut = Annotated[Path | None, typer.Option(help="Model file to write.")]
+Minutes = Annotated[
+    float | None, typer.Option(help="Stop the search after this many minutes; keep the best.")
+]
 Workers = Annotated[
     int | None,
-    typer.Option(min=1, help="Local worker processes that share the work."),
+    typer.Option(min=1, help="Number of local worker processes."),
 ]
 Cluster = Annotated[
     str | None,
-    typer.Option(help="Address of a Dask scheduler that has workers: tcp://host:8786."),
+    typer.Option(help="Address of a Dask scheduler with workers: tcp://host:8786."),
 ]
 
 
@@ -73,7 +79,7 @@ def _print_version(asked: bool) -> None:
 
 
 def options_of(command: str) -> dict[str, str]:
-    """The options of a command by the names of its parameters; none for what is no command."""
+    """Return the options of a command by the names of its parameters; empty if it is unknown."""
     from . import import_commands
 
     import_commands(command)

@@ -1,4 +1,4 @@
-"""Reads and checks what was written on the command line, before any work is done."""
+"""Parsing and checks of command-line arguments, before any work is done."""
 
 import math
 import tempfile
@@ -6,15 +6,18 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .._common.errors import DataWarning, InputError, quoted, suggestion
+
+if TYPE_CHECKING:
+    from ..model.model import AbstractModel
 
 PRESET_NAMES = [
     "recommended", "paper_orthoreg", "paper_l2", "paper_pure", "lasso", "two_stage",
     "selection_refit",
 ]  # fmt: skip
-"""Those of `presets.PRESETS`, which takes seconds to import."""
+"""The names in `presets.PRESETS`, which takes seconds to import."""
 
 _DELIMITERS = {
     "comma": ",", "semicolon": ";", "tab": "\t", "\\t": "\t", "space": " ", "bar": "|",
@@ -23,13 +26,13 @@ _DELIMITERS = {
 
 
 def names_in(text: str) -> list[str]:
-    """Column names out of a list separated by commas."""
+    """Return the names in a comma-separated list."""
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
 def positions_in(text: str) -> dict[str, str | None]:
-    """Columns of positions, each with that of its velocity: 'theta' or 'theta:omega'."""
-    found: dict[str, str | None] = {}
+    """Return the columns of positions with those of their velocities: 'theta' or 'theta:omega'."""
+    velocity_of: dict[str, str | None] = {}
     for part in names_in(text):
         position, colon, velocity = (word.strip() for word in part.partition(":"))
         if not position or (colon and not velocity):
@@ -37,14 +40,14 @@ def positions_in(text: str) -> dict[str, str | None]:
                 f"--positions must be columns such as theta, or theta:omega with the column of "
                 f"the velocity; got '{part}'."
             )
-        if position in found:
+        if position in velocity_of:
             raise InputError(f"--positions must differ from each other; '{position}' repeats.")
-        found[position] = velocity or None
-    return found
+        velocity_of[position] = velocity or None
+    return velocity_of
 
 
 def numbers_in(text: str, what: str) -> list[float]:
-    """Finite numbers out of a list separated by commas."""
+    """Return the finite numbers in a comma-separated list."""
     try:
         numbers = [float(part) for part in text.split(",")]
     except ValueError:
@@ -57,7 +60,7 @@ def numbers_in(text: str, what: str) -> list[float]:
 
 
 def delimiter_in(text: str | None) -> str | None:
-    """The character that --delimiter stands for, which may be written as a word."""
+    """Return the character of --delimiter, which may be written as a word."""
     if text is None:
         return None
     character = _DELIMITERS.get(text.lower(), text)
@@ -69,7 +72,7 @@ def delimiter_in(text: str | None) -> str | None:
 
 
 def one_of(value: str, known: list[str], what: str) -> None:
-    """Refuses a value that is not among the known ones."""
+    """Refuse a value that is not a known one."""
     if value not in known:
         raise InputError(
             f"{what} must be one of {quoted(known)}; got '{value}'.{suggestion(value, known)}"
@@ -77,7 +80,7 @@ def one_of(value: str, known: list[str], what: str) -> None:
 
 
 def check_strength(value: float | None, option: str, *, may_be_infinite: bool = False) -> None:
-    """Refuses a weight that is negative, no number, or infinite where it may not be."""
+    """Refuse a weight that is negative, not a number, or infinite if that is not allowed."""
     if value is None or (value >= 0 and (may_be_infinite or math.isfinite(value))):
         return
     limit = "at least 0 (inf for the projection)" if may_be_infinite else "finite and at least 0"
@@ -85,7 +88,7 @@ def check_strength(value: float | None, option: str, *, may_be_infinite: bool = 
 
 
 def check_names(data: Any, library: Any, physics: Any) -> None:
-    """Refuses names in formulas that no column has, before anything heavy is imported."""
+    """Refuse names in formulas that no column has, before heavy imports."""
     if library is None and physics is None:
         return
     from ..physics import bind_physics
@@ -108,7 +111,7 @@ def check_names(data: Any, library: Any, physics: Any) -> None:
 
 
 def check_file(out: Path, example: str = "table.csv", option: str = "--out") -> None:
-    """Refuses an --out, or another `option`, that cannot become a file. Leaves nothing behind."""
+    """Refuse an --out, or another `option`, that cannot be a file. Creates nothing."""
     if out.is_dir():
         raise InputError(
             f"{option} must be a file; '{out}' is a folder. Add a file name, such as "
@@ -123,22 +126,23 @@ def check_file(out: Path, example: str = "table.csv", option: str = "--out") -> 
 
 
 def check_folder(out: Path) -> None:
-    """Refuses an --out that cannot become a folder. Leaves nothing behind."""
-    place = out.resolve()
-    if out.is_symlink() and not place.exists():
+    """Refuse an --out that cannot be a folder. Creates nothing."""
+    parent = out.resolve()
+    if out.is_symlink() and not parent.exists():
         raise InputError(
-            f"--out must be a folder; '{out}' is a link to '{place}', which does not exist."
+            f"--out must be a folder; '{out}' is a link to '{parent}', which does not exist."
         )
-    while not place.exists():
-        place = place.parent
-    if not place.is_dir():
-        shown = out if place == out.resolve() else place
+    while not parent.exists():
+        parent = parent.parent
+    if not parent.is_dir():
+        shown = out if parent == out.resolve() else parent
         raise InputError(f"--out must be a folder; '{shown}' is a file. Choose another name.")
-    _check_writable(place)
+    _check_writable(parent)
 
 
 def _check_writable(folder: Path) -> None:
-    """Tries it: permissions alone do not tell, as in /proc or on a full disk."""
+    """Refuse a folder in which a file cannot be created. Permissions alone are not sufficient, as
+    in /proc or on a full disk."""
     try:
         with tempfile.TemporaryFile(dir=folder) as probe:
             probe.write(b"0")
@@ -149,8 +153,10 @@ def _check_writable(folder: Path) -> None:
         ) from None
 
 
-def inputs_of(model: Any, file: Path | None, until: float, reading: dict[str, Any]) -> Any:
-    """The model's inputs in a table, at the times of its rows."""
+def inputs_of(
+    model: "AbstractModel", file: Path | None, until: float, reading: dict[str, Any]
+) -> Any:
+    """Return the model's inputs in a table, at the times of its rows."""
     from ..data import read_table
     from ..simulation import SampledInput
     from ._reading import in_unit_of
@@ -183,7 +189,7 @@ def inputs_of(model: Any, file: Path | None, until: float, reading: dict[str, An
 
 
 def interpolation_in(text: str | None, names: Sequence[str]) -> str | dict[str, str] | None:
-    """'cubic', 'linear' or 'hold' for all inputs, or for some: 'u=hold,v=linear'."""
+    """Return 'cubic', 'linear' or 'hold' for all inputs, or by input for 'u=hold,v=linear'."""
     from ..simulation import Interpolation
 
     if text is None:
@@ -205,7 +211,7 @@ def interpolation_in(text: str | None, names: Sequence[str]) -> str | dict[str, 
 
 @contextmanager
 def on_cluster(workers: int | None, address: str | None) -> Iterator[None]:
-    """Work inside goes to local workers, or to those of a scheduler at an address."""
+    """Run the enclosed work on local workers, or on those of a scheduler at an address."""
     from .._common.parallel import cluster
 
     if workers is not None and address is not None:
@@ -220,7 +226,7 @@ def on_cluster(workers: int | None, address: str | None) -> Iterator[None]:
 def check_discovery(
     discover: bool, alone: Mapping[str, object], preset: str, given: Mapping[str, object]
 ) -> None:
-    """Refuses options that have no part in a discovery, or that are for one `alone`."""
+    """Refuse options that do not apply to --discover, or options in `alone` without it."""
     if not discover:
         for name, value in alone.items():
             if value:

@@ -1,13 +1,30 @@
-"""The command that names what a model's library lacks."""
+"""The `explain` command. Proposals are stored beside its report, so that accepting one does not
+search again.
+"""
 
+import hashlib
+import json
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, final
 
 import typer
 
+from .. import __version__
 from .._common.errors import InputError
+from .._common.files import atomic_write
 from .._common.progress import working
-from ._app import Json, ModelFile, Tables, app, command_line
+from ._app import (
+    GroupColumn,
+    Json,
+    Minutes,
+    ModelFile,
+    ModelOut,
+    Tables,
+    TimeColumn,
+    app,
+    command_line,
+)
 from ._arguments import check_file
 from ._output import (
     collected_warnings,
@@ -20,9 +37,69 @@ from ._output import (
 )
 from ._reading import name_of, paths_of, reads_tables
 
-Minutes = Annotated[
-    float | None, typer.Option(help="Return the best so far after so many minutes.")
-]
+if TYPE_CHECKING:
+    from ..data import Dataset
+    from ..model.explanation import Addition, Explanation
+
+
+@final
+@dataclass(frozen=True)
+class StoredExplanation:
+    """Printed proposals, and the data needed to accept each of them."""
+
+    text: str
+    entries: dict[str, Any]
+    additions: "tuple[Addition, ...]"
+
+    def addition(self, number: int) -> "Addition":
+        """Return the addition of a proposal by its number."""
+        if not 0 <= number < len(self.additions):
+            raise InputError(
+                f"There are {len(self.additions)} proposals, counted from 0; got {number}."
+            )
+        return self.additions[number]
+
+
+def search_key(model: Path, data: "Dataset", functions_of_time: bool) -> str:
+    """Return a hash of everything that the proposals depend on: the model file, the data, the
+    option and the version of the program."""
+    import numpy as np
+
+    key = hashlib.sha256(model.read_bytes())
+    names = [data.variable_names, data.state_names, sorted(data.velocity_of.items())]
+    key.update(json.dumps([__version__, functions_of_time, names, data.estimated]).encode())
+    for values in (data.times, data.states, data.inputs, data.derivatives, data.offsets):
+        key.update(b"-" if values is None else np.ascontiguousarray(values).tobytes())
+    return key.hexdigest()
+
+
+def write_stored(path: Path, key: str, explanation: "Explanation") -> None:
+    """Write the proposals."""
+    values = {
+        "key": key,
+        "text": repr(explanation),
+        **explanation.to_dict(),
+        "additions": [
+            proposal.addition(str(i)).to_dict() for i, proposal in enumerate(explanation.proposals)
+        ],
+    }
+    with atomic_write(path) as stream:
+        stream.write(json.dumps(values, indent=1).encode())
+
+
+def read_stored(path: Path, key: str) -> StoredExplanation | None:
+    """Return the proposals for exactly this model and these data, or None."""
+    from ..model.explanation import Addition
+
+    try:
+        values = json.loads(path.read_text())
+        if values["key"] != key:
+            return None
+        entries = {"proposals": list(values["proposals"]), "timed_out": bool(values["timed_out"])}
+        additions = tuple(Addition.from_dict(entry) for entry in values["additions"])
+        return StoredExplanation(str(values["text"]), entries, additions)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
 
 
 @app.command()
@@ -31,19 +108,19 @@ def explain(
     model: ModelFile,
     data: Tables,
     accept: Annotated[
-        int | None, typer.Option(help="Proposal to accept, by its number; the model goes to --out.")
+        int | None, typer.Option(help="Number of the proposal to accept; requires --out.")
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="Model file to write.")] = None,
+    out: ModelOut = None,
     report: Annotated[
         Path | None,
-        typer.Option(help="Report to write; explained.html beside the model if not given."),
+        typer.Option(help="Report to write. Default: explained.html beside the model."),
     ] = None,
     minutes: Minutes = None,
     functions_of_time: Annotated[
-        bool, typer.Option(help="Oscillations and trends of time itself too.")
+        bool, typer.Option(help="Also try oscillations and trends in time.")
     ] = False,
-    time: Annotated[str | None, typer.Option(help="Column with the times, if renamed.")] = None,
-    group: Annotated[str | None, typer.Option(help="Column that tells runs apart.")] = None,
+    time: TimeColumn = None,
+    group: GroupColumn = None,
     *,
     reading: dict[str, Any],
     as_json: Json = False,
@@ -51,15 +128,17 @@ def explain(
     """Propose formulas for what a model's library lacks, with the evidence for each."""
     page = report or model.with_name("explained.html")
     if (out is None) != (accept is None):
-        raise InputError("--accept and --out belong together: which proposal, and where to.")
+        raise InputError(
+            "--accept and --out must be used together: the proposal, and its model file."
+        )
     if out is not None:
         check_file(out, "model.orthoreg")
     with working("Starting"):
         from .. import load
         from .. import report as write_report
-        from ..model.accepting import extended
+        from ..model.explanation import extended
         from ..model.validation import in_states_of
-        from ._stored import read_stored, search_key, write_stored
+        from ._explain import read_stored, search_key, write_stored
         from ._work import runs_for
 
     with collected_warnings() as notes:
@@ -67,13 +146,15 @@ def explain(
         check_file(page, "report.html", "--report")
         with working("Reading the table"):
             runs = runs_for(fitted, data, time, group, reading)
-        key, found = search_key(model, runs, functions_of_time), None
+        key, explanation = search_key(model, runs, functions_of_time), None
         proposals = page.with_suffix(".json")
         stored = read_stored(proposals, key) if accept is not None else None
         if stored is None:
             with working("Searching for missing terms"):
-                found = fitted.explain(runs, minutes=minutes, functions_of_time=functions_of_time)
-            write_stored(proposals, key, found)
+                explanation = fitted.explain(
+                    runs, minutes=minutes, functions_of_time=functions_of_time
+                )
+            write_stored(proposals, key, explanation)
             stored = read_stored(proposals, key)
             assert stored is not None
         larger = None
@@ -83,7 +164,7 @@ def explain(
             larger.save(out)
         with working("Writing the report"):
             shown = fitted if larger is None else larger
-            write_report(shown, page, runs, explanation=found, command=command_line())
+            write_report(shown, page, runs, explanation=explanation, command=command_line())
     if as_json:
         return print_json(
             {

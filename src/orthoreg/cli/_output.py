@@ -1,13 +1,15 @@
-"""What commands print: tables for people on the terminal, one JSON object for programs.
+"""What commands print: tables for people, one JSON object for programs, and errors in the words of
+the command line.
 
 Rich and `orthoreg.findings` are imported when something is printed: every command imports this
 module, and a user's mistake is reported without them.
 """
 
 import json
+import re
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -15,18 +17,76 @@ from typing import TYPE_CHECKING, Any
 
 from .._common.errors import DataWarning, TrainingWarning
 from ._app import ARGUMENTS, options_of
-from ._wording import in_options
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from ..findings import Summary
 
+
+_OTHER_NAMES = {"x0": "start", "u": "inputs", "augmentation": "residual"}
+_PARTS = {
+    r"\bPolynomial\(": "poly(",
+    r"\bFourier\(": "fourier(",
+    r"\bmath\.inf\b": "inf",
+    r"\bPhysics\(equations=\.\.\.\)": "--known",
+    r"\bPhysics\(values=\.\.\.\)": "--value",
+    r"\bPhysics\(bounds=\.\.\.\)": "--bound",
+    r"\bPhysics\(relations=\.\.\.\)": "--relation",
+    r"\bPhysics\((\w+)=\.\.\.\)": r"'\1' in --physics",
+    r"\bphysics=\.\.\. contradicts": "What is known contradicts",
+    r"\bphysics='([^']*)'": r"--physics '\1'",
+    r"\b(Automatic|\w*FiniteDifference|LocalPolynomial|SavitzkyGolay|SmoothingSpline)\([^()]*\)"
+    r"(?= needs)": "the estimate of derivatives",
+}
+_QUOTED = re.compile(r"(?<![\w)])'[^']*'(?!\w)")
+_SENTENCE = re.compile(r"(?<=[.?!])\s+(?=[A-Z])")
+_PYTHON = re.compile(r"\b[A-Z]\w*\(|\b[a-z]\w*=|\blearning_rate\b")
+_ANOTHER_PRESET = "Choose another --preset."
+
+
+def in_options(message: str, options: Mapping[str, str]) -> str:
+    """Replace arguments in a message by options, such as {'group': '--group'}. Advice about parts
+    without an option is removed; a command with presets suggests another preset instead."""
+    written: list[str] = []
+
+    def hide(found: re.Match[str]) -> str:
+        written.append(found.group())
+        return f"\0{len(written) - 1}\0"
+
+    text = _QUOTED.sub(hide, message)
+    for part, words in _PARTS.items():
+        text = re.sub(part, words, text)
+    known = dict(options)
+    known |= {name: options[other] for name, other in _OTHER_NAMES.items() if other in options}
+    if known:
+        text = _with_options(text, known)
+    fault, *advice = _SENTENCE.split(text)
+    usable = [sentence for sentence in advice if not _PYTHON.search(sentence)]
+    if len(usable) < len(advice) and "preset" in options:
+        usable.append(_ANOTHER_PRESET)
+    return re.sub(r"\0(\d+)\0", lambda found: written[int(found[1])], " ".join([fault, *usable]))
+
+
+def _with_options(text: str, options: Mapping[str, str]) -> str:
+    longest_first = sorted(options, key=len, reverse=True)  # 'time_unit' before 'time'
+    name = rf"(?<![\w.-])({'|'.join(map(re.escape, longest_first))})"
+    text = re.sub(  # a list of names, inputs=['u']
+        rf"{name}=\[(\0\d+\0)\]", lambda found: f"{options[found[1]]} {found[2]}", text
+    )
+    text = re.sub(rf"{name}=(?:\.\.\.|True\b)", lambda found: options[found[1]], text)
+    text = re.sub(
+        rf"{name}=([^\s,;()]*[^\s,;().])", lambda found: f"{options[found[1]]} {found[2]}", text
+    )
+    named = rf"((?:^|(?<=[.?!] )){name}(?: and {name})?)(?= must\b)"
+    return re.sub(named, lambda found: re.sub(name, lambda word: options[word[1]], found[0]), text)
+
+
 _WIDE = 200  # columns of an output that is no terminal: no table wraps
 
 
 def terminal() -> "Console":
-    """Standard output for people. Made anew: it may have been redirected."""
+    """Return a console on standard output, which may have been redirected since the last call."""
     from rich.console import Console
 
     if sys.stdout.isatty():
@@ -35,21 +95,21 @@ def terminal() -> "Console":
 
 
 def print_error(line: str) -> None:
-    """A line on standard error."""
+    """Print a line on standard error."""
     from rich.console import Console
 
     Console(stderr=True, highlight=False, emoji=False).print(line, markup=False)
 
 
 def print_json(values: dict[str, Any]) -> None:
-    """One object on standard output; NaN becomes null, infinite numbers text."""
+    """Print one JSON object on standard output; NaN becomes null, infinite numbers become text."""
     from ..findings import plain
 
     sys.stdout.write(json.dumps(plain(values), allow_nan=False) + "\n")
 
 
 def print_equations(console: "Console", equations: Sequence[str]) -> None:
-    """One equation per line, never broken."""
+    """Print one equation per line, without wrapping."""
     from ..findings import equation_lines
 
     console.print(equation_lines(equations), soft_wrap=True)
@@ -57,14 +117,14 @@ def print_equations(console: "Console", equations: Sequence[str]) -> None:
 
 
 def size_of(data: Any) -> str:
-    """'1 run, 20 samples'."""
+    """Return the size of data as text: '1 run, 20 samples'."""
     from ..findings import counted
 
     return f"{counted(data.n_runs, 'run')}, {counted(data.n_samples, 'sample')}"
 
 
 def print_reading(console: "Console", name: str | None, data: Any) -> None:
-    """What was read, and what was found out or repaired on the way."""
+    """Print what was read, with notes and repairs."""
     if name is not None:
         console.print(f"{name}: {size_of(data)}", markup=False)
     for note in data.notes:
@@ -73,8 +133,7 @@ def print_reading(console: "Console", name: str | None, data: Any) -> None:
 
 
 def data_entries(paths: Any, runs: Any) -> dict[str, Any]:
-    """Which tables, how many runs and samples, and 'reading': what was found out or repaired
-    while they were read."""
+    """Return the tables, numbers of runs and samples, and the notes of reading them."""
     return {
         "data": paths,
         "reading": [asdict(note) for note in runs.notes],
@@ -87,7 +146,7 @@ def data_entries(paths: Any, runs: Any) -> dict[str, Any]:
 def print_summary(
     console: "Console", summary: "Summary", truth: Sequence[str] | None = None
 ) -> None:
-    """Equations, verdict and advice, then what they rest on; equations are never broken."""
+    """Print equations, verdict, advice and their evidence. Equations are not wrapped."""
     from ..findings import renderables
 
     equations, *others = renderables(summary, truth)
@@ -98,23 +157,25 @@ def print_summary(
         console.print()
 
 
-def print_scores(console: Any, title: str, scores: dict[str, Any]) -> None:
-    """Errors on a set of runs."""
+def print_scores(console: "Console", title: str, scores: dict[str, Any]) -> None:
+    """Print errors on a set of runs."""
     from ..findings import Scores, score_table
 
-    kept = {name: value for name, value in scores.items() if name != "derivative_error_by_equation"}
-    console.print(score_table(title, Scores((), **kept)))
+    overall = {
+        name: value for name, value in scores.items() if name != "derivative_error_by_equation"
+    }
+    console.print(score_table(title, Scores((), **overall)))
     console.print()
 
 
-def print_files(console: Any, paths: list[Path]) -> None:
+def print_files(console: "Console", paths: Sequence[Path]) -> None:
     for path in paths:
         console.print(f"wrote {path}", markup=False)
 
 
 @contextmanager
 def collected_warnings() -> Iterator[list[str]]:
-    """Our own warnings as sentences on standard error, and in a list for JSON."""
+    """Print our own warnings on standard error, and collect them for JSON."""
     notes: list[str] = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -126,5 +187,5 @@ def collected_warnings() -> Iterator[list[str]]:
 
 
 def _current_options() -> dict[str, str]:
-    """The options of the command that is running, by the names of its parameters."""
+    """Return the options of the running command by the names of its parameters."""
     return options_of(next(iter(ARGUMENTS.get()), ""))

@@ -1,15 +1,18 @@
-"""The options of every command that reads a table, declared once."""
+"""The options of all commands that read a table."""
 
 import inspect
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
 from .._common.errors import InputError
 from ._arguments import delimiter_in, names_in
+
+if TYPE_CHECKING:
+    from ..model.model import AbstractModel
 
 _PANEL = "Reading the table"
 
@@ -23,22 +26,28 @@ _OPTIONS: dict[str, tuple[Any, Any]] = {
         Annotated[
             str | None,
             _option(
-                "Sign between columns: a character, or tab, semicolon, space. Found out if not "
-                "given.",
+                "Character between columns, or tab, semicolon, space. Detected if omitted.",
                 callback=delimiter_in,
             ),
         ],
         None,
     ),
-    "decimal": (Annotated[str | None, _option("Sign of decimals, '.' or ','.")], None),
-    "encoding": (Annotated[str | None, _option("Of the text: utf-8, utf-16, latin-1, ...")], None),
-    "comment": (Annotated[str | None, _option("Sign that comment lines begin with.")], None),
+    "decimal": (Annotated[str | None, _option("Decimal separator, '.' or ','.")], None),
+    "encoding": (
+        Annotated[str | None, _option("Encoding of the text: utf-8, utf-16, latin-1, ...")],
+        None,
+    ),
+    "comment": (Annotated[str | None, _option("Character that starts a comment line.")], None),
     "missing": (
-        Annotated[str, _option("Further marks of missing values, separated by commas: -999,off.")],
+        Annotated[
+            str, _option("Additional markers of missing values, separated by commas: -999,off.")
+        ],
         "",
     ),
     "date_format": (
-        Annotated[str | None, _option("Of dates in the time column, such as '%d/%m/%Y %H:%M'.")],
+        Annotated[
+            str | None, _option("Format of dates in the time column, such as '%d/%m/%Y %H:%M'.")
+        ],
         None,
     ),
     "time_unit": (
@@ -52,13 +61,13 @@ _OPTIONS: dict[str, tuple[Any, Any]] = {
         None,
     ),
     "sheet": (
-        Annotated[str | None, _option("Sheet of an Excel file; the first if not given.")],
+        Annotated[str | None, _option("Sheet of an Excel file. Default: the first sheet.")],
         None,
     ),
     "long": (
         Annotated[
             str | None,
-            _option("Columns of a long table with names and values, as sensor:reading."),
+            _option("Columns with names and values of a long table, as sensor:reading."),
         ],
         None,
     ),
@@ -66,7 +75,7 @@ _OPTIONS: dict[str, tuple[Any, Any]] = {
         Annotated[
             bool,
             _option(
-                "Leave out rows with missing values, sort times, average rows of one time, cut "
+                "Remove rows with missing values, sort times, average rows with equal times, split "
                 "runs at gaps; each repair is listed.",
                 "--repair",
             ),
@@ -77,7 +86,7 @@ _OPTIONS: dict[str, tuple[Any, Any]] = {
         Annotated[
             bool,
             _option(
-                "Repair, and fill in values missing between measured ones along a smooth curve.",
+                "Repair, and interpolate missing values between measured ones smoothly.",
                 "--fill",
             ),
         ],
@@ -87,29 +96,31 @@ _OPTIONS: dict[str, tuple[Any, Any]] = {
         Annotated[
             int | None,
             _option(
-                "Rows at a time, in whole runs, of tables that do not fit into memory; "
-                "262144 beyond 2 GiB of files.",
+                "Rows per chunk, in whole runs, for tables that do not fit into memory; 262144 for "
+                "files beyond 2 GiB.",
                 min=100,
             ),
         ],
         None,
     ),
-    "gap": (Annotated[float, _option("Time steps that a gap is longer than.")], 10.0),
+    "gap": (Annotated[float, _option("Time steps, beyond which an interval is a gap.")], 10.0),
 }
 
 
 def reads_tables(command: Callable[..., None]) -> Callable[..., None]:
-    """A command with the options above in the place of its parameter `reading`, which gets them as
-    arguments of `read_table`."""
+    """Replace the parameter `reading` of a command by the options above. The command receives them
+    as arguments of `read_table`."""
     hints = get_type_hints(command, include_extras=True)
     parameters: list[inspect.Parameter] = []
-    for one in inspect.signature(command).parameters.values():
-        if one.name != "reading":
-            parameters.append(one.replace(annotation=hints[one.name], kind=one.KEYWORD_ONLY))
+    for parameter in inspect.signature(command).parameters.values():
+        if parameter.name != "reading":
+            parameters.append(
+                parameter.replace(annotation=hints[parameter.name], kind=parameter.KEYWORD_ONLY)
+            )
             continue
         for name, (annotation, default) in _OPTIONS.items():
             hints[name] = annotation
-            parameters.append(one.replace(name=name, annotation=annotation, default=default))
+            parameters.append(parameter.replace(name=name, annotation=annotation, default=default))
     del hints["reading"]
 
     def wrapped(**given: Any) -> None:
@@ -130,15 +141,15 @@ def _pair(text: str | None) -> tuple[str, str] | None:
     name, colon, value = (part.strip() for part in text.partition(":"))
     if not (name and colon and value):
         raise InputError(
-            f"--long must be two columns, that of names and that of values, as sensor:reading; "
+            f"--long must be two columns, one with names and one with values, as sensor:reading; "
             f"got '{text}'."
         )
     return name, value
 
 
-def in_unit_of(model: Any, reading: dict[str, Any]) -> dict[str, Any]:
-    """How to read a table for a model: with times in the unit of the model, unless one is asked
-    for."""
+def in_unit_of(model: "AbstractModel", reading: dict[str, Any]) -> dict[str, Any]:
+    """Return how to read a table for a model: with times in the unit of the model, unless another
+    unit is requested."""
     from ..data.tables import time_unit_in
 
     fitted = time_unit_in(model.units_.get(model.columns_["time"]))
@@ -146,29 +157,29 @@ def in_unit_of(model: Any, reading: dict[str, Any]) -> dict[str, Any]:
 
 
 def source_of(files: Sequence[Path]) -> Any:
-    """What `read_table` reads: one file, pattern or address, or many files."""
-    found = [_address(file) for file in files]
-    return found[0] if len(found) == 1 else found
+    """Return what `read_table` reads: one file, pattern or address, or many files."""
+    sources = [_address(file) for file in files]
+    return sources[0] if len(sources) == 1 else sources
 
 
 def _address(file: Path) -> Path | str:
-    """An address such as s3://bucket/runs, in which a path has lost a slash, or the path."""
-    found = re.fullmatch(r"([a-z][a-z0-9+.-]+):/+(.*)", file.as_posix())
-    return file if found is None else f"{found[1]}://{found[2]}"
+    """Return an address such as s3://bucket/runs, whose path has lost a slash, or the path."""
+    match = re.fullmatch(r"([a-z][a-z0-9+.-]+):/+(.*)", file.as_posix())
+    return file if match is None else f"{match[1]}://{match[2]}"
 
 
 def paths_of(files: Sequence[Path]) -> str | list[str]:
-    """The paths of the tables as they were written."""
+    """Return the paths of the tables as the user wrote them."""
     return str(files[0]) if len(files) == 1 else [str(file) for file in files]
 
 
 def name_of(files: Sequence[Path]) -> str:
-    """What to call the tables."""
+    """Return a short name of the tables."""
     return files[0].name if len(files) == 1 else f"{len(files)} tables"
 
 
 def stem_of(files: Sequence[Path]) -> str:
-    """What to call a file made from the tables: a pattern or several by their folder."""
+    """Return the stem of a file made from the tables; several tables are named by their folder."""
     first = files[0]
     if len(files) == 1 and not set("*?[") & set(first.name):
         return first.stem

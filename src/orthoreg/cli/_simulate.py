@@ -1,4 +1,4 @@
-"""The simulate command: a trajectory of a model, and what is to be said of it first."""
+"""The commands that apply a model: `simulate` a trajectory, `evaluate` on a table."""
 
 import math
 from pathlib import Path
@@ -8,27 +8,36 @@ import typer
 
 from .._common.errors import InputError
 from .._common.progress import working
-from ._app import Json, ModelFile, app
+from ._app import GroupColumn, Json, ModelFile, Tables, TimeColumn, app
 from ._arguments import check_file, inputs_of, interpolation_in, numbers_in
-from ._output import collected_warnings, print_files, print_json, terminal
-from ._reading import reads_tables
+from ._output import (
+    collected_warnings,
+    data_entries,
+    print_files,
+    print_json,
+    print_reading,
+    print_scores,
+    size_of,
+    terminal,
+)
+from ._reading import name_of, paths_of, reads_tables
 
 
 @app.command()
 @reads_tables
 def simulate(
     model: ModelFile,
-    start: Annotated[str, typer.Option(help="First state, numbers separated by commas.")],
-    until: Annotated[float, typer.Option(help="Last time; the first is 0.")],
-    step: Annotated[float, typer.Option(help="Time between the rows that are written.")],
+    start: Annotated[str, typer.Option(help="Initial state, numbers separated by commas.")],
+    until: Annotated[float, typer.Option(help="Final time; the simulation starts at 0.")],
+    step: Annotated[float, typer.Option(help="Time between output rows.")],
     inputs: Annotated[
         Path | None, typer.Option(help="Table with the model's time and input columns.")
     ] = None,
     interpolation: Annotated[
         str | None,
         typer.Option(
-            help="How inputs run between the rows of the table: cubic, linear or hold (the last "
-            "value stays), or by name: u=hold,v=linear. As the fit chose if not given."
+            help="How inputs change between the rows of the table: cubic, linear or hold (the last "
+            "value), or by name: u=hold,v=linear. Default: as in the fit."
         ),
     ] = None,
     *,
@@ -36,7 +45,7 @@ def simulate(
     out: Annotated[Path | None, typer.Option(help="CSV file for the trajectory.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Integrate a model from a start; divergence is reported, not an error."""
+    """Integrate a model from an initial state. Divergence is reported and is not an error."""
     import numpy as np
 
     if out is not None:
@@ -89,8 +98,44 @@ def simulate(
         print_files(console, [out])
 
 
+@app.command()
+@reads_tables
+def evaluate(
+    model: ModelFile,
+    data: Tables,
+    time: TimeColumn = None,
+    group: GroupColumn = None,
+    *,
+    reading: dict[str, Any],
+    as_json: Json = False,
+) -> None:
+    """Compute the errors of a model's derivatives and forecasts on a table of measurements."""
+    with working("Starting"):
+        from .. import load
+        from ._work import measure, runs_for
+
+    with collected_warnings() as notes:
+        with working("Reading the table"):
+            fitted = load(model)
+            runs = runs_for(fitted, data, time, group, reading)
+        with working("Forecasting the runs"):
+            scores = measure(fitted, runs)
+    if as_json:
+        return print_json(
+            {
+                "model": str(model),
+                **data_entries(paths_of(data), runs),
+                **scores,
+                "warnings": notes,
+            }
+        )
+    console = terminal()
+    print_reading(console, None, runs)
+    print_scores(console, f"{name_of(data)}: {size_of(runs)}", scores)
+
+
 def _times(until: float, step: float) -> Any:
-    """The times of the rows that are asked for, at least two."""
+    """Return the times of the requested rows, at least two."""
     import numpy as np
 
     if not (step > 0 and until > 0 and until / step <= 1e7):
@@ -100,7 +145,7 @@ def _times(until: float, step: float) -> Any:
         )
     if step > until * (1 + 1e-12):
         raise InputError(
-            f"--step must be no longer than --until, or there is nothing but the start; got "
+            f"--step must not be longer than --until, or there is only the initial state; got "
             f"{step:g} and {until:g}."
         )
     return step * np.arange(int(math.floor(until / step * (1 + 1e-12))) + 1)

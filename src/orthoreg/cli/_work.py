@@ -1,9 +1,9 @@
-"""What several commands do: measure a model on runs, draw its pictures, make its folder."""
+"""Work that several commands share: scores of a model, plots, the output folder, JSON entries."""
 
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .. import findings as summary
 from .._common.errors import DataWarning
@@ -14,9 +14,6 @@ from ..findings import Summary
 from ..model.model import AbstractModel
 from ..simulation import Rollout
 from ._reading import in_unit_of, source_of
-
-if TYPE_CHECKING:
-    from ..model.discovery import Discovery
 
 REPORT = "report.html"
 PLOTS = ("forecast.png", "phase.png", "residual.png", "selection.png")
@@ -29,7 +26,7 @@ def runs_for(
     group: str | None,
     reading: dict[str, Any],
 ) -> Dataset:
-    """The runs of tables, in the columns that a model knows unless others are named."""
+    """Return the runs of tables, by default in the columns that a model knows."""
     positions = model.schema_.positions
     runs = read_table(
         source_of(files),
@@ -50,7 +47,7 @@ def runs_for(
 
 
 def _warn_of_units(model: AbstractModel, runs: Dataset) -> None:
-    """Warns of columns whose units, where both are known, are not those of the fit."""
+    """Warn of columns whose known units differ from those of the fit."""
     time = {model.columns_["time"]: runs.units.get(runs.time_name)}  # may be called otherwise
     for name, unit in (dict(runs.units) | time).items():
         if unit and model.units_.get(name, unit) != unit:
@@ -63,12 +60,12 @@ def _warn_of_units(model: AbstractModel, runs: Dataset) -> None:
 
 
 def in_memory(runs: Dataset | ChunkedDataset) -> Dataset:
-    """The runs, or of data in chunks the sample that is at hand."""
+    """Return the runs, or the sample of chunked data."""
     return runs.sample if isinstance(runs, ChunkedDataset) else runs
 
 
 def measure(model: AbstractModel, data: Dataset) -> dict[str, Any]:
-    """Errors of derivatives and of forecasts from each run's first row."""
+    """Return errors of derivatives and of forecasts from each run's first row."""
     forecasts = model.forecast(data)
     return derivative_scores(model, data) | summary.forecast_scores(
         forecasts, [run.states for run in data], data.is_measured
@@ -76,7 +73,7 @@ def measure(model: AbstractModel, data: Dataset) -> dict[str, Any]:
 
 
 def derivative_scores(model: AbstractModel, data: Dataset, slopes: Any = None) -> dict[str, Any]:
-    """Errors against the given derivatives, or else against those estimated from the data."""
+    """Return errors against given derivatives, or else against those estimated from the data."""
     if slopes is None:
         slopes = model.target_derivatives(data)
     learned = model.learned_equations()
@@ -92,9 +89,8 @@ def draw(
     what: str,
     words: str | None = None,
 ) -> dict[str, bytes]:
-    """Forecasts and phase portrait, the map of the residual where there is a network, and the path
-    of the selection where there was one, as PNG by name. `words` is what the summary says of the
-    fit."""
+    """Return the plots as PNG by name: forecasts, phase portrait, the residual and the selection
+    path, if any. `words` is the verdict of the summary."""
     from ..plotting import (
         plot_forecast,
         plot_phase,
@@ -125,8 +121,8 @@ def write_results(
     found: Summary,
     page: str,
 ) -> list[Path]:
-    """Makes the folder if need be and writes the model, first, the report, pictures, then
-    equations and summary as text and as JSON."""
+    """Write the model, the report, plots, equations and summary to a folder and return the files,
+    model and report first."""
     folder.mkdir(parents=True, exist_ok=True)
     model.save(folder / name)
     texts = {
@@ -146,7 +142,7 @@ def write_results(
 
 
 def coefficient_dict(model: AbstractModel) -> dict[str, dict[str, float]]:
-    """The terms in use, by equation."""
+    """Return the coefficients of the used terms by equation."""
     return {
         output: {
             name: float(value)
@@ -157,19 +153,18 @@ def coefficient_dict(model: AbstractModel) -> dict[str, dict[str, float]]:
     }
 
 
-def term_entries(model: AbstractModel, found: Summary) -> dict[str, Any]:
-    """'terms': coefficient, 95% interval, probability and stability by equation and term;
-    'lookalikes': a sentence for each pair that the data cannot tell apart.
-
-    Terms that are not in use and that no resample chose are left out, as are equations that are
-    given. Empty for a model without such evidence.
-    """
-    known = [row for row in found.terms if row.stability is not None]
+def term_entries(model: AbstractModel, result: Summary) -> dict[str, Any]:
+    """Return 'terms': coefficient, 95% interval, probability and stability by equation and term,
+    and 'lookalikes': a sentence for each confounded pair. Unused terms that no resample selected
+    and given equations are omitted. Empty for a model without such evidence."""
+    known = [row for row in result.terms if row.stability is not None]
     if not known:
         return {}
     labels = equation_names(model.output_names_, model.velocity_of_)
     outputs = dict(zip(labels, model.output_names_, strict=True))  # theta_dot by theta'
-    terms: dict[str, dict[str, Any]] = {outputs[one.equation]: {} for one in found.scores.equations}
+    terms: dict[str, dict[str, Any]] = {
+        outputs[equation.equation]: {} for equation in result.scores.equations
+    }
     for row in known:
         terms[outputs[row.equation]][row.term] = {
             "coefficient": row.coefficient,
@@ -178,43 +173,32 @@ def term_entries(model: AbstractModel, found: Summary) -> dict[str, Any]:
             "probability": row.probability,
             "stability": row.stability,
         }
-    return {"terms": terms, "lookalikes": [pair.text for pair in found.confounded]}
+    return {"terms": terms, "lookalikes": [pair.text for pair in result.confounded]}
 
 
 def summary_entries(found: Summary) -> dict[str, Any]:
-    """Verdict, advice and the whole summary, under the keys that every command has them."""
+    """Return verdict, advice and the whole summary, with the keys that all commands use."""
     values = found.to_dict()
     return {"verdict": values["verdict"], "advice": values["advice"], "summary": values}
 
 
 def physics_entries(model: AbstractModel) -> dict[str, Any]:
-    """'given': the equations that were given; 'parameters': constants that were estimated, each
-    with its 95% interval where the fit knows it. Empty for a model without either."""
-    found: dict[str, Any] = {"given": list(model.given_)} if model.given_ else {}
+    """Return 'given': the given equations, and 'parameters': the estimated constants with their 95%
+    intervals. Empty for a model without either."""
+    entries: dict[str, Any] = {"given": list(model.given_)} if model.given_ else {}
     if model.parameters_:
         none = (None, None)
         ends = {name: model.parameter_intervals_.get(name, none) for name in model.parameters_}
-        found["parameters"] = {
+        entries["parameters"] = {
             name: {"value": value, "low": ends[name][0], "high": ends[name][1]}
             for name, value in model.parameters_.items()
         }
-    return found
+    return entries
 
 
 def second_order_entries(model: AbstractModel) -> dict[str, Any]:
-    """'velocity_of': the velocity of each position; 'estimated': those that were not measured.
-    Empty for a model of first order."""
+    """Return 'velocity_of': the velocity of each position, and 'estimated': velocities that were
+    not measured. Empty for a model of first order."""
     if not model.velocity_of_:
         return {}
     return {"velocity_of": model.velocity_of_, "estimated": list(model.estimated_)}
-
-
-def discovered(
-    runs: Dataset, library: Any, minutes: float | None, physics: Any, functions_of_time: bool
-) -> "Discovery":
-    """Ranked models of the runs."""
-    from ..model.discovering import discover
-
-    return discover(
-        runs, library, minutes=minutes, physics=physics, functions_of_time=functions_of_time
-    )

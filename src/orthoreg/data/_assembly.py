@@ -302,23 +302,23 @@ def named_positions(positions: Any) -> dict[str, str | None]:
 
 
 def velocity_polynomial(
-    data: Any, positions: Mapping[str, str | None]
-) -> tuple[tuple[int, int] | None]:
-    """Return, in a tuple, the polynomial that estimates velocities that were not measured."""
+    data: "Dataset", positions: Mapping[str, str | None]
+) -> tuple[int, int] | None:
+    """Return the polynomial (window, degree) that estimates velocities that were not measured."""
     columns = [data.state_names.index(name) for name, rate in positions.items() if rate is None]
     sample = data.sample
-    return (best_polynomial(sample.times, sample.states[:, columns], sample.offsets),)
+    if not columns:
+        return None
+    return best_polynomial(sample.times, sample.states[:, columns], sample.offsets)
 
 
 def second_order(
-    data: Any,
-    positions: Mapping[str, str | None],
-    polynomial: tuple[tuple[int, int] | None] | None = None,
+    data: "Dataset", positions: Mapping[str, str | None], polynomial: tuple[int, int] | None
 ) -> dict[str, Any]:
     """Return the parts of a `Dataset` that change if some states are positions.
 
     Positions come first, then the velocity of each, then all other states. Velocities that are
-    None are estimated by `polynomial`, in a tuple, which is chosen if omitted.
+    None are estimated by `polynomial`.
     """
     names, taken = data.state_names, {data.time_name, data.group_name, *data.variable_names}
     rates: dict[str, str] = {}
@@ -342,7 +342,7 @@ def second_order(
     }
 
 
-def _filled(data: Any, order: Sequence[str]) -> np.ndarray | None:
+def _filled(data: "Dataset", order: Sequence[str]) -> np.ndarray | None:
     """Return the mask of filled-in values for states in this order."""
     if data.filled is None:
         return None
@@ -354,7 +354,7 @@ def _filled(data: Any, order: Sequence[str]) -> np.ndarray | None:
 
 
 def _estimated_velocities(
-    data: Any, rates: Mapping[str, str], polynomial: tuple[tuple[int, int] | None] | None
+    data: "Dataset", rates: Mapping[str, str], polynomial: tuple[int, int] | None
 ) -> dict[str, np.ndarray]:
     """Return an estimate of each velocity from its position."""
     short = np.flatnonzero(data.run_lengths < MIN_VELOCITY_ROWS)
@@ -367,8 +367,7 @@ def _estimated_velocities(
             f"({short.size} of {data.n_runs})."
         )
     columns = [data.state_names.index(name) for name in rates]
-    (choice,) = polynomial or velocity_polynomial(data, dict.fromkeys(rates))
-    estimates = velocities(data.times, data.states[:, columns], data.offsets, choice)
+    estimates = velocities(data.times, data.states[:, columns], data.offsets, polynomial)
     return {name: estimates[:, [i]] for i, name in enumerate(rates.values())}
 
 
@@ -378,7 +377,7 @@ def _free_name(name: str, taken: set[str | None]) -> str:
     return name
 
 
-def _units(data: Any, rates: Mapping[str, str]) -> dict[str, str]:
+def _units(data: "Dataset", rates: Mapping[str, str]) -> dict[str, str]:
     """Return units, with those of velocities if the units of position and time are known."""
     units, time = dict(data.units), data.units.get(data.time_name)
     for position, velocity in rates.items():

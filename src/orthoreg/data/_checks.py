@@ -10,15 +10,15 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from .._common.errors import DataError, DataWarning, quoted
-from ..smoothing import MIN_VELOCITY_ROWS
-from ._limits import BURST, GAP, NEIGHBOUR_STEPS, RESTART_SHARE
+from ..smoothing import MIN_VELOCITY_ROWS, Offsets, Times, Values
+from . import _limits as limits
 
 MAX_VALUE = 1e150
 """Largest magnitude of a value. The square of a much larger one is not finite."""
 
 _DATE_ADVICE = "Convert them to seconds (or days) since the start of each run."
-_DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}|\d{1,2}:\d{2}")
-_DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
+DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}|\d{1,2}:\d{2}")
+DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
 
 _MAX_SHOWN_ROWS = 3  # row numbers in a message
 
@@ -53,7 +53,7 @@ def as_numbers(value: Any, argument: str) -> Float[np.ndarray, "..."]:
         value = np.ma.filled(value.astype(np.float64), np.nan)
     if hasattr(value, "columns"):
         for name in value.columns:
-            parse_column(np.asarray(value[name]), str(name), lambda row: f"{argument}, row {row}")
+            check_column(np.asarray(value[name]), str(name), lambda row: f"{argument}, row {row}")
     try:
         array = np.asarray(value)
     except ValueError:
@@ -76,47 +76,50 @@ def as_numbers(value: Any, argument: str) -> Float[np.ndarray, "..."]:
     return np.array(array, dtype=np.float64)
 
 
-def parse_column(
-    column: np.ndarray, name: str, at: Callable[[int], str]
-) -> Float[np.ndarray, " N"]:
-    """Return a column as float64, or raise an error that names the first cell without a number."""
+def check_column(column: np.ndarray, name: str, at: Callable[[int], str]) -> None:
+    """Raise an error that names the first cell that is not a number."""
     if column.dtype.kind in "fiub":
-        return column.astype(np.float64)
+        return
     if column.dtype.kind in "mM":
         raise DataError(f"{at(0)}: column '{name}' holds dates, not numbers. {_DATE_ADVICE}")
+    cells = ["" if cell is None else str(cell).strip() for cell in column.tolist()]
     try:
-        if "_" not in "".join(map(str, column.tolist())):  # Python reads 1_000 as a number
-            return column.astype(np.float64)
+        column.astype(np.float64)
+        if "_" not in "".join(cells):  # Python reads 1_000 as a number
+            return
     except (TypeError, ValueError):
         pass
-    for row, cell in enumerate(column.tolist()):
-        text = _stripped(cell)
+    for row, text in enumerate(cells):
         if not text:
-            remainder = column[row:].tolist()
-            if len(remainder) > 1 and not any(_stripped(cell) for cell in remainder):
+            n_rows = len(cells) - row
+            if n_rows > 1 and not any(cells[row:]):
                 raise DataError(
-                    f"{at(row)}: column '{name}' ends here, {len(remainder)} rows before the "
-                    f"others. Complete the column or remove these rows."
+                    f"{at(row)}: column '{name}' ends here, {n_rows} rows before the others. "
+                    f"Complete the column or remove these rows."
                 )
             raise DataError(f"{at(row)}: column '{name}' is empty. Fill the gap or remove the row.")
-        try:
-            float(text.replace("_", "?"))
-        except ValueError:
+        if parse_number(text) is None:
             raise DataError(
                 f"{at(row)}: column '{name}' holds '{text}', which is not a number."
                 f"{_number_advice(text)}"
-            ) from None
+            )
     raise DataError(f"{at(0)}: column '{name}' does not hold numbers (dtype {column.dtype}).")
 
 
-def _stripped(cell: object) -> str:
-    return "" if cell is None else str(cell).strip()
+def parse_number(text: str, decimal: str = ".") -> float | None:
+    """Return a text as a number, or None. Unlike in Python, 1_000 is not a number."""
+    if decimal == "," and "." in text:
+        return None
+    try:
+        return float(text.replace(decimal, ".").replace("_", "?"))
+    except ValueError:
+        return None
 
 
 def _number_advice(text: str) -> str:
-    if _DATE.match(text):
+    if DATE.match(text):
         return f" Times must be numbers, not dates. {_DATE_ADVICE}"
-    if _DECIMAL_COMMA.fullmatch(text):
+    if DECIMAL_COMMA.fullmatch(text):
         return " Write decimals with a point."
     return ""
 
@@ -146,12 +149,7 @@ def check_finite(
 
 
 def check_increasing(
-    times: Float[np.ndarray, " N"],
-    offsets: Int[np.ndarray, " bounds"],
-    time_name: str,
-    locator: Locator,
-    *,
-    grouped: bool,
+    times: Times, offsets: Offsets, time_name: str, locator: Locator, *, grouped: bool
 ) -> None:
     """Raise an error if times repeat or go back within a run."""
     steps = np.diff(times)
@@ -208,7 +206,7 @@ def _return_advice(
 def restarts(times: Float[np.ndarray, " T"], rows: Int[np.ndarray, " k"]) -> Bool[np.ndarray, " k"]:
     """Return whether a run starts at each of these rows, at which times go back."""
     elapsed = np.maximum.accumulate(times)[rows - 1] - times[0]
-    return times[rows] - times[0] <= RESTART_SHARE * elapsed
+    return times[rows] - times[0] <= limits.RESTART_SHARE * elapsed
 
 
 def _row_list(rows: Int[np.ndarray, " k"], locator: Locator) -> str:
@@ -219,11 +217,7 @@ def _row_list(rows: Int[np.ndarray, " k"], locator: Locator) -> str:
 
 
 def check_moving(
-    states: Float[np.ndarray, "N n"],
-    names: Sequence[str],
-    offsets: Int[np.ndarray, " bounds"],
-    positions: Sequence[str],
-    source: str,
+    states: Values, names: Sequence[str], offsets: Offsets, positions: Sequence[str], source: str
 ) -> None:
     """Raise an error if no position ever changes within a run."""
     columns = states[:, [names.index(name) for name in positions]]
@@ -239,7 +233,7 @@ def check_moving(
         )
 
 
-def warn_constant(states: Float[np.ndarray, "N n"], names: Sequence[str], source: str) -> None:
+def warn_constant(states: Values, names: Sequence[str], source: str) -> None:
     """Warn of states that never change: nothing can be learned from a zero derivative."""
     if len(states) < 2:
         return
@@ -282,7 +276,7 @@ def is_gap(times: Float[np.ndarray, " T"], multiple: float | int) -> Bool[np.nda
 
 
 def cut_at_gaps(
-    times: Float[np.ndarray, " N"], offsets: Int[np.ndarray, " bounds"], multiple: float | int = GAP
+    times: Times, offsets: Offsets, multiple: float | int = limits.GAP
 ) -> tuple[Int[np.ndarray, " more"], list[int]]:
     """Cut runs at steps longer than `multiple` times each of their neighbours.
 
@@ -300,7 +294,7 @@ def cut_at_gaps(
         for cut in first + 1 + np.flatnonzero(_is_long_step(times[first:last], multiple, np.max)):
             if cut - starts[-1] >= MIN_VELOCITY_ROWS and last - cut >= MIN_VELOCITY_ROWS:
                 starts.append(int(cut))
-        if len(starts) > 1 and last - first < len(starts) * BURST:
+        if len(starts) > 1 and last - first < len(starts) * limits.BURST:
             starts = [first]
         boundaries += starts
         counts.append(len(starts))
@@ -317,8 +311,7 @@ def _is_long_step(
     if len(steps) < 3 or steps.max() <= multiple * steps.min():
         return result
     for i in np.flatnonzero(steps > multiple * np.median(steps)):
-        neighbours = np.r_[
-            steps[max(0, i - NEIGHBOUR_STEPS) : i], steps[i + 1 : i + 1 + NEIGHBOUR_STEPS]
-        ]
-        result[i] = steps[i] > multiple * typical(neighbours)
+        before = steps[max(0, i - limits.NEIGHBOUR_STEPS) : i]
+        after = steps[i + 1 : i + 1 + limits.NEIGHBOUR_STEPS]
+        result[i] = steps[i] > multiple * typical(np.r_[before, after])
     return result

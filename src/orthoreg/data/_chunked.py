@@ -1,26 +1,33 @@
-"""`ChunkedDataset` and `ChunkedRows`: runs, and rows made of them, that do not fit into memory.
+"""`ChunkedDataset`: runs that do not fit into memory, and are read again in every pass.
 
-They are read again in every pass.
+They are read from tables, arrays on disk, iterators or Dask collections.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+import shutil
+import tempfile
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import Any, final
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Int
 
 from .._common.errors import DataError
 from .._common.parallel import map_in_order, map_reduce
-from ._assembly import concatenate
+from ._assembly import concatenate, from_arrays
 from ._dataset import Dataset
+from ._extent import subsample_runs
 from ._plan import Plan
-from ._rows import Extent, Rows, subsample_runs, thinned
-from ._schema import Note
+from ._schema import FromSchema, Note, Schema
 
 CHUNK = 2**18
 """Default number of rows in a chunk."""
+
+
+Names = tuple[str, ...] | None
 
 
 @final
@@ -115,9 +122,24 @@ class ChunkedDataset:
         >>> len(data.keys)
         3
         """
-        from ._sources import from_arrays
-
-        return from_arrays(x, t, u, names, input_names=input_names, rows=rows)
+        shape = tuple(getattr(x, "shape", ()))
+        if len(shape) != 3:
+            raise DataError(
+                f"x must be an array (runs, times, states); it has shape {shape}. One long run is "
+                f"read in chunks from a table, and runs of different lengths by "
+                f"ChunkedDataset.from_runs."
+            )
+        times = np.asarray(t, dtype=np.float64)
+        given = (
+            None if names is None else tuple(names),
+            None if input_names is None else tuple(input_names),
+        )
+        if is_dask(x):
+            return _from_dask_array(x, times, u, given)
+        read = partial(_read_slice, _by_file(x), times, _by_file(u), given)
+        edges = chunk_edges(np.full(shape[0], shape[1]), rows)
+        pairs = list(zip(edges[:-1], edges[1:], strict=True))
+        return cls.of(read, pairs, [np.full(b - a, shape[1]) for a, b in pairs])
 
     @classmethod
     def from_runs(
@@ -150,9 +172,35 @@ class ChunkedDataset:
         >>> len(data.keys)
         3
         """
-        from ._sources import from_runs
-
-        return from_runs(runs, rows=rows, folder=folder)
+        if is_dask(runs):
+            return of_partitions(_of_runs, list(runs.to_delayed()))
+        directory = Path(tempfile.mkdtemp(prefix="orthoreg-") if folder is None else folder)
+        directory.mkdir(parents=True, exist_ok=True)
+        keys: list[str] = []
+        lengths: list[np.ndarray] = []
+        try:
+            first_part: Dataset | None = None
+            for number, part in enumerate(_batches(runs, rows)):
+                first_part = part if first_part is None else first_part
+                file = directory / f"{number:08d}.npz"
+                names = ("times", "states", "offsets", "inputs", "derivatives", "filled")
+                arrays: dict[str, Any] = {name: getattr(part, name) for name in names}
+                np.savez(
+                    file, **{name: array for name, array in arrays.items() if array is not None}
+                )
+                keys.append(str(file))
+                lengths.append(part.run_lengths)
+            if first_part is None:
+                raise DataError("At least one run is needed; the iterable is empty.")
+            template = replace(first_part[:0], labels=(), filled=None)
+            data = cls.of(partial(_read_stored, template), keys, lengths)
+        except BaseException:
+            if folder is None:
+                shutil.rmtree(directory, ignore_errors=True)
+            raise
+        if folder is None:
+            weakref.finalize(data, shutil.rmtree, directory, ignore_errors=True)
+        return data
 
     @property
     def n_samples(self) -> int:
@@ -167,16 +215,12 @@ class ChunkedDataset:
         return len(self.keys)
 
     @property
-    def state_names(self) -> tuple[str, ...]:
-        return self.sample.state_names
+    def schema(self) -> Schema:
+        return self.sample.schema
 
-    @property
-    def input_names(self) -> tuple[str, ...]:
-        return self.sample.input_names
-
-    @property
-    def units(self) -> Mapping[str, str]:
-        return self.sample.units
+    state_names = FromSchema(lambda schema: schema.state_names)
+    input_names = FromSchema(lambda schema: schema.input_names)
+    units = FromSchema(lambda schema: schema.units)
 
     @property
     def notes(self) -> tuple[Note, ...]:
@@ -203,7 +247,7 @@ class ChunkedDataset:
         return self.n_runs
 
     def chunks(self) -> Iterator[Dataset]:
-        """The runs, chunk by chunk."""
+        """Return an iterator over the chunks."""
         return (self.read(key) for key in self.keys)
 
     def transformed(self, change: Callable[[Dataset], Dataset]) -> "ChunkedDataset":
@@ -279,177 +323,132 @@ def _apply_to_chunk(
     return function(read(key), first_run)
 
 
-_SAMPLE_SIZES = (5_000, 20_000, 2**15)
-"""Sizes of subsamples that fits use. The first pass collects them; others cost a pass each."""
+# -- arrays and iterators ----------------------------------------------------------------------
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class RowSums:
-    """Results of the first pass over rows; `a + b` is the result for both."""
-
-    count: int
-    error: Float[np.ndarray, " c"]
-    extent: Extent
-    point_extent: Extent | None
-    samples: Mapping[int, Rows]
-
-    @classmethod
-    def of(cls, rows: Rows, expected: int | None) -> "RowSums":
-        """Return the results for a chunk. `expected` is the number of rows of all chunks."""
-        about_points = None if rows.windows is None else rows.point_extent
-        error = len(rows) * rows.target_mse
-        samples = (
-            {} if expected is None else {n: _chunk_sample(rows, n, expected) for n in _SAMPLE_SIZES}
-        )
-        return cls(len(rows), error, rows.extent, about_points, samples)
-
-    def __add__(self, other: "RowSums") -> "RowSums":
-        extent, other_extent = self.point_extent, other.point_extent
-        return RowSums(
-            self.count + other.count,
-            self.error + other.error,
-            self.extent + other.extent,
-            None if extent is None or other_extent is None else extent + other_extent,
-            {n: stacked([sample, other.samples[n]]) for n, sample in self.samples.items()},
-        )
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class ChunkedRows:
-    """Rows that `observe` makes of chunked data, which is read again in each pass.
-
-    Memory does not grow with the number of rows. `first` are the rows of the sample of runs; their
-    attributes other than values hold for all rows.
-    """
-
-    data: ChunkedDataset
-    observe: Callable[[Dataset], Rows]
-    sums: RowSums
-    first: Rows
-    _subsamples: dict[int, Rows] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, data: ChunkedDataset, observe: Callable[[Dataset], Rows]) -> "ChunkedRows":
-        """Return the rows after a first pass over them."""
-        first = observe(data.sample)
-        expected = data.n_samples if len(first) == data.sample.n_samples else None
-        measure = partial(_apply_to_rows, observe, partial(RowSums.of, expected=expected))
-        sums = data.sum_chunks(measure, "Measuring the data")
-        samples = dict(sums.samples) if sums.count == expected else {}
-        return cls(data, observe, replace(sums, samples={}), first, samples)
-
-    def __len__(self) -> int:
-        return self.sums.count
-
-    @property
-    def n_points(self) -> int:
-        return self.data.n_samples
-
-    @property
-    def n_runs(self) -> int:
-        return self.data.n_runs
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return self.first.names
-
-    @property
-    def outputs(self) -> tuple[str, ...]:
-        return self.first.outputs
-
-    @property
-    def given(self) -> Mapping[int, int]:
-        return self.first.given
-
-    @property
-    def time_index(self) -> int | None:
-        return self.first.time_index
-
-    @property
-    def times(self) -> Any:
-        """Times of the sample, or None."""
-        return self.first.times
-
-    @property
-    def windows(self) -> Any:
-        """Windows of the sample, or None."""
-        return self.first.windows
-
-    @property
-    def extent(self) -> Extent:
-        """The extent of all rows."""
-        return self.sums.extent
-
-    @property
-    def point_extent(self) -> Extent:
-        """The extent of all points."""
-        return self.sums.point_extent or self.sums.extent
-
-    @property
-    def target_mse(self) -> Float[np.ndarray, " c"]:
-        """The mean squared error of each target."""
-        return self.sums.error / self.sums.count
-
-    def sum_chunks(self, function: Callable[[Rows], Any]) -> Any:
-        """Return the sum of a function over all chunks, in one pass over the data."""
-        return self.data.sum_chunks(
-            partial(_apply_to_rows, self.observe, function), "Reading the data"
-        )
-
-    def map_chunks(self, function: Callable[[Rows], Any]) -> list[Any]:
-        """Return the (small) values of a function on all chunks, in one pass over the data."""
-        return self.data.map_chunks(
-            partial(_apply_to_rows, self.observe, function), "Reading the data"
-        )
-
-    def subsample(self, max_rows: int) -> Rows:
-        """Return about `max_rows` rows, evenly chosen from each run, in memory."""
-        if max_rows not in self._subsamples:
-            count = len(self)
-            self._subsamples[max_rows] = stacked(
-                self.map_chunks(lambda rows: _chunk_sample(rows, max_rows, count))
-            )
-        return self._subsamples[max_rows]
-
-
-AnyRows = Rows | ChunkedRows
-"""Rows in memory, or in chunks."""
-
-
-def _apply_to_rows(
-    observe: Callable[[Dataset], Rows],
-    function: Callable[[Rows], Any],
-    data: Dataset,
-    first_run: int,
-) -> Any:
-    return function(replace(observe(data), first_run=first_run, all_runs=data.n_runs))
-
-
-def _chunk_sample(rows: Rows, max_rows: int, n_total: int) -> Rows:
-    """Return the rows of a chunk that belong to a subsample of all rows."""
-    subset = rows if n_total <= max_rows else rows.at(thinned(rows, max_rows, n_total)).compact()
-    return replace(subset, run_of_row=subset.run, first_run=0, all_runs=0)
-
-
-def stacked(parts: Sequence[Rows]) -> Rows:
-    """Return rows of several chunks as one, each with its own points."""
-    windows = None
-    if parts[0].windows is not None:
-        import scipy.sparse as sparse
-
-        windows = sparse.block_diag([rows.windows for rows in parts], format="csr")
-    times = [rows.times for rows in parts]
-    counts = np.array([max(len(rows), 1) for rows in parts])
-    return replace(
-        parts[0],
-        points=np.concatenate([rows.points for rows in parts]),
-        targets=np.concatenate([rows.targets for rows in parts]),
-        run_of_row=np.concatenate([rows.run_of_row for rows in parts]),
-        times=None
-        if any(array is None for array in times)
-        else np.concatenate([np.asarray(array) for array in times]),
-        windows=windows,
-        target_mse=np.average([rows.target_mse for rows in parts], axis=0, weights=counts),
+def _read_slice(
+    states: Any, times: np.ndarray, inputs: Any, names: tuple[Names, Names], bounds: tuple[int, int]
+) -> Dataset:
+    """Return runs of sliceable arrays: memory-mapped files, zarr, h5py or NumPy."""
+    a, b = bounds
+    u = None if inputs is None else np.asarray(_opened(inputs)[a:b])
+    return _chunk(
+        np.asarray(_opened(states)[a:b]), times if times.ndim < 2 else times[a:b], u, *names
     )
+
+
+def _by_file(array: Any) -> Any:
+    """Return a function that opens a memory-mapped file, so that workers get no copy of it.
+
+    Other arrays are returned unchanged.
+    """
+    if isinstance(array, np.memmap) and array.filename is not None and array.flags.contiguous:
+        file, offset = str(array.filename), int(array.offset)
+        order = "C" if array.flags.c_contiguous else "F"
+        return partial(np.memmap, file, array.dtype.str, "r", offset, array.shape, order)
+    return array
+
+
+def _opened(array: Any) -> Any:
+    return array() if isinstance(array, partial) else array
+
+
+def _read_stored(template: Dataset, file: str) -> Dataset:
+    """Return the runs in a file, with all attributes but the arrays from a template."""
+    with np.load(file, allow_pickle=False) as stored:
+        arrays = {name: stored[name] for name in stored.files}
+    labels = tuple(str(i) for i in range(len(arrays["offsets"]) - 1))
+    return replace(template, **arrays, labels=labels)
+
+
+def _batches(runs: Iterable[Any], rows: int) -> Iterator[Dataset]:
+    batch: list[Dataset] = []
+    for run in runs:
+        batch.append(_as_run(run))
+        if sum(run.n_samples for run in batch) >= rows:
+            yield concatenate(batch)
+            batch = []
+    if batch:
+        yield concatenate(batch)
+
+
+def _as_run(run: Any) -> Dataset:
+    if isinstance(run, Dataset):
+        return run
+    if not isinstance(run, tuple | list) or len(run) not in (2, 3):
+        raise DataError(
+            f"A run must be a Dataset, or its arrays (x, t) or (x, t, u); got {type(run).__name__}."
+        )
+    return _chunk([run[0]], run[1], *([array] for array in run[2:]))
+
+
+def _chunk(
+    x: Any,
+    t: Any,
+    u: Any = None,
+    names: Sequence[str] | None = None,
+    input_names: Sequence[str] | None = None,
+) -> Dataset:
+    """Return runs of arrays as a chunk of more data."""
+    parts = from_arrays(x, t, u, names, None, input_names, None)
+    return Dataset.checked(**parts, is_chunk=True)
+
+
+# -- Dask --------------------------------------------------------------------------------------
+
+
+def is_dask(value: Any) -> bool:
+    """Return whether a value is a collection of Dask."""
+    return hasattr(value, "__dask_graph__") and hasattr(value, "to_delayed")
+
+
+def of_partitions(
+    make: Callable[[Any], Dataset | None], partitions: Sequence[Any]
+) -> ChunkedDataset:
+    """Return the runs that `make` finds in each partition, after a pass that counts them.
+
+    Partitions without runs are left out.
+    """
+    read = partial(_computed, make)
+    lengths = map_in_order(partial(_run_lengths, read), partitions, "Finding the runs")
+    nonempty = [i for i, run_lengths in enumerate(lengths) if len(run_lengths)]
+    return ChunkedDataset.of(
+        read, [partitions[i] for i in nonempty], [lengths[i] for i in nonempty]
+    )
+
+
+def _computed(make: Callable[[Any], Dataset | None], partition: Any) -> Any:
+    """Return the runs of a partition, computed in this thread."""
+    return make(partition.compute(scheduler="synchronous"))
+
+
+def _run_lengths(read: Callable[[Any], Dataset | None], partition: Any) -> np.ndarray:
+    runs = read(partition)
+    return np.zeros(0, dtype=np.int64) if runs is None else runs.run_lengths
+
+
+def _of_runs(runs: Iterable[Any]) -> Dataset | None:
+    datasets = [_as_run(run) for run in runs]
+    return concatenate(datasets) if datasets else None
+
+
+def _from_dask_array(
+    x: Any, times: np.ndarray, u: Any, names: tuple[Names, Names]
+) -> ChunkedDataset:
+    from dask.delayed import delayed
+
+    one_chunk = {axis: -1 for axis in (1, 2)}
+    states = x.rechunk(one_chunk).to_delayed().ravel()
+    inputs = [None] * len(states)
+    if u is not None:
+        inputs = u.rechunk({0: x.chunks[0], **one_chunk}).to_delayed().ravel()
+    edges = np.cumsum([0, *x.chunks[0]])
+    parts = [
+        delayed((chunk, times if times.ndim < 2 else times[a:b], chunk_inputs), pure=True)
+        for chunk, chunk_inputs, a, b in zip(states, inputs, edges[:-1], edges[1:], strict=True)
+    ]
+    return of_partitions(partial(_of_arrays, names), parts)
+
+
+def _of_arrays(names: tuple[Names, Names], parts: tuple[Any, Any, Any]) -> Dataset:
+    return _chunk(*parts, *names)

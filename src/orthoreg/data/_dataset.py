@@ -10,18 +10,12 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from .._common.errors import DataError, quoted
-from ..smoothing import have_equal_steps, mean_steps
-from ._assembly import from_arrays, from_positions, second_order, split_at_gaps
-from ._checks import (
-    GAP,
-    Locator,
-    check_finite,
-    check_increasing,
-    check_moving,
-    warn_constant,
-)
-from ._rows import subsample_runs
-from ._schema import Note, Schema, html_overview
+from ..smoothing import Offsets, have_equal_steps, mean_steps
+from ._assembly import from_arrays, from_positions, second_order, split_at_gaps, velocity_polynomial
+from ._checks import Locator, check_finite, check_increasing, check_moving, warn_constant
+from ._extent import subsample_runs
+from ._limits import GAP
+from ._schema import FromSchema, Note, Schema, html_overview
 
 if TYPE_CHECKING:
     from ._plan import Plan
@@ -236,7 +230,8 @@ class Dataset:
             check_moving(data.states, data.state_names, offsets, tuple(positions), data.source)
         warn_constant(data.states, data.state_names, data.source)
         if positions:
-            data = data.with_parts(**second_order(data, positions))
+            polynomial = velocity_polynomial(data, positions)
+            data = data.with_parts(**second_order(data, positions, polynomial))
         unknown = set(data.units) - {data.time_name, *data.variable_names}
         if unknown:
             raise DataError(
@@ -283,55 +278,17 @@ class Dataset:
 
     # -- columns -------------------------------------------------------------------------
 
-    @property
-    def state_names(self) -> tuple[str, ...]:
-        return self.schema.state_names
-
-    @property
-    def input_names(self) -> tuple[str, ...]:
-        return self.schema.input_names
-
-    @property
-    def variable_names(self) -> tuple[str, ...]:
-        """States, then inputs: the variables of a library's terms."""
-        return self.schema.variable_names
-
-    @property
-    def time_name(self) -> str:
-        return self.schema.time_name
-
-    @property
-    def group_name(self) -> str | None:
-        return self.schema.group_name
-
-    @property
-    def units(self) -> Mapping[str, str]:
-        return self.schema.units
-
-    @property
-    def velocity_of(self) -> Mapping[str, str]:
-        """For each position the state that is exactly its derivative."""
-        return self.schema.velocity_of
-
-    @property
-    def estimated(self) -> tuple[str, ...]:
-        """States that were not measured: velocities estimated from positions."""
-        return self.schema.estimated
-
-    @property
-    def time_input(self) -> str | None:
-        """The last input, if it is time."""
-        return self.schema.time_input
-
-    @property
-    def is_measured(self) -> Bool[np.ndarray, " n"]:
-        """Which states were measured; the others are estimated velocities."""
-        return self.schema.is_measured
-
-    @property
-    def given_rates(self) -> dict[int, int]:
-        """For the index of each position, the index of its velocity."""
-        return self.schema.given_rates
+    state_names = FromSchema(lambda schema: schema.state_names)
+    input_names = FromSchema(lambda schema: schema.input_names)
+    variable_names = FromSchema(lambda schema: schema.variable_names)
+    time_name = FromSchema(lambda schema: schema.time_name)
+    group_name = FromSchema(lambda schema: schema.group_name)
+    units = FromSchema(lambda schema: schema.units)
+    velocity_of = FromSchema(lambda schema: schema.velocity_of)
+    estimated = FromSchema(lambda schema: schema.estimated)
+    time_input = FromSchema(lambda schema: schema.time_input)
+    is_measured = FromSchema(lambda schema: schema.is_measured)
+    given_rates = FromSchema(lambda schema: schema.given_rates)
 
     def with_parts(self, **parts: Any) -> "Dataset":
         """Return the same runs with other attributes, of their own or of the schema."""
@@ -342,7 +299,7 @@ class Dataset:
 
     @cached_property
     def sample(self) -> "Dataset":
-        """Whole runs with about 131,072 rows, or all runs, for decisions that need no more."""
+        """Runs with about 131,072 rows in total, for decisions that do not need all the data."""
         return self[subsample_runs(self.run_lengths)]
 
     @cached_property
@@ -353,25 +310,25 @@ class Dataset:
         return Plan(self, None if self.sample is self else self.sample.plan)
 
     def with_plan_of(
-        self, whole: "Dataset", rows: Bool[np.ndarray, " M"] | None = None
+        self, data: "Dataset", rows: Bool[np.ndarray, " M"] | None = None
     ) -> "Dataset":
-        """Return these runs, part of a whole, with the decisions of its plan.
+        """Return these runs, a subset of `data`, with the decisions of its plan.
 
-        `rows` selects their rows of the whole, if known.
+        `rows` is a mask of their rows in `data`, if known.
         """
         from ._plan import Plan
 
-        if self is whole:
+        if self is data:
             return self
         part = replace(self)
-        object.__setattr__(part, "plan", Plan(part, whole.plan, rows))
+        object.__setattr__(part, "plan", Plan(part, data.plan, rows))
         return part
 
     def __getstate__(self) -> dict[str, Any]:
         return {entry.name: getattr(self, entry.name) for entry in fields(self)}
 
-    # -- choosing ------------------------------------------------------------------------
     # -- selection -----------------------------------------------------------------------
+
     def __len__(self) -> int:
         return self.n_runs
 
@@ -419,10 +376,7 @@ class Dataset:
         return self.at(rows, np.append(starts, len(rows)), run[starts])
 
     def at(
-        self,
-        rows: Int[np.ndarray, " M"],
-        offsets: Int[np.ndarray, " bounds"],
-        runs: Int[np.ndarray, " R"],
+        self, rows: Int[np.ndarray, " M"], offsets: Offsets, runs: Int[np.ndarray, " R"]
     ) -> "Dataset":
         """Return these rows as runs that start at `offsets`, with the labels of `runs`."""
         values = {name: getattr(self, name) for name in _BY_ROW}
@@ -442,7 +396,8 @@ class Dataset:
 
         A velocity that is None is estimated. Positions come first, then velocities.
         """
-        return self.with_parts(derivatives=None, **second_order(self, positions))
+        polynomial = velocity_polynomial(self, positions)
+        return self.with_parts(derivatives=None, **second_order(self, positions, polynomial))
 
     def with_time_input(self) -> "Dataset":
         """Return the same runs with time as their last input, under its own name."""

@@ -21,18 +21,8 @@ from ..smoothing import (
     find_outliers,
     relative_variance,
 )
+from . import _limits as limits
 from ._dataset import Dataset
-from ._limits import (
-    CLEAN,
-    CLEAR,
-    FAST_SHARE,
-    NARROWEST,
-    PLAN_ROWS,
-    RADIAN_ROWS,
-    WIDEST,
-    WIDTH_RATIO,
-    WINDOW_NOISE,
-)
 
 T = TypeVar("T")
 Array = TypeVar("Array", bound=np.ndarray)
@@ -66,9 +56,9 @@ def best_half_widths(
     step = float(np.median(np.diff(data.times)[np.diff(data.run_of_row) == 0]))
     span = float(np.median(data.step_of_run() * (data.run_lengths - 1)))
     position_columns = set(data.given_rates)
-    best, max_information = NARROWEST * step, -np.inf
+    best, max_information = limits.NARROWEST * step, -np.inf
     half_width = best
-    while half_width <= max(WIDEST * span, best):
+    while half_width <= max(limits.WIDEST * span, best):
         windows = bump_windows(data.times, data.offsets, half_width, order)
         if not len(windows):
             break
@@ -78,11 +68,11 @@ def best_half_widths(
         information = np.log(signal[columns] / noise[columns] / half_width).sum()
         if information > max_information:
             best, max_information = half_width, information
-        if (noise[columns] < WINDOW_NOISE * signal[columns]).all():
+        if (noise[columns] < limits.WINDOW_NOISE * signal[columns]).all():
             best = half_width
             break
-        half_width *= WIDTH_RATIO
-    widths = {max(FAST_SHARE * best, NARROWEST * step), best}
+        half_width *= limits.WIDTH_RATIO
+    widths = {max(limits.FAST_SHARE * best, limits.NARROWEST * step), best}
     return tuple(sorted(float(f"{width:.3g}") for width in widths))
 
 
@@ -151,9 +141,9 @@ class Plan:
             return False
         size = data.states.std(axis=0)
         is_relevant = data.is_measured & self.is_noise & (size > 0)
-        return bool(
-            (self.noise > CLEAN * size)[is_relevant].any() or self._acceleration_noise() > CLEAR
-        )
+        if (self.noise > limits.CLEAN * size)[is_relevant].any():
+            return True
+        return bool(self._acceleration_noise() > limits.CLEAR)
 
     def _acceleration_noise(self) -> float:
         """Return the largest relative noise of plain second differences of a position.
@@ -173,7 +163,7 @@ class Plan:
 
     @_decision
     def _growth(self) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"]]:
-        subset = self.data.subsample(PLAN_ROWS)
+        subset = self.data.subsample(limits.PLAN_ROWS)
         smoothed = subset.plan.smoothed
         growth = estimate_noise_growth(subset.states, smoothed)
         return _read_only(growth), np.mean(smoothed**2, axis=0)
@@ -230,19 +220,17 @@ class Plan:
 
         At least 1. A sine moves by its standard deviation in about a radian.
         """
-        subset = self.data.subsample(PLAN_ROWS)
+        subset = self.data.subsample(limits.PLAN_ROWS)
         smoothed = subset.plan.smoothed
         changes = np.diff(smoothed, axis=0)[np.diff(subset.run_of_row) == 0]
         if not len(changes):
             return 1.0
         rms_change, size = np.sqrt(np.mean(changes**2, axis=0)), smoothed.std(axis=0)
         is_moving = self.data.is_measured & (rms_change > 0) & (size > 0)
-        return max(
-            1.0,
-            float(np.min(size[is_moving] / rms_change[is_moving], initial=np.inf)) / RADIAN_ROWS
-            if is_moving.any()
-            else 1.0,
-        )
+        if not is_moving.any():
+            return 1.0
+        rows = float(np.min(size[is_moving] / rms_change[is_moving]))
+        return max(1.0, rows / limits.RADIAN_ROWS)
 
     # -- derivatives and windows -----------------------------------------------------------
 
@@ -262,7 +250,7 @@ class Plan:
         if self.parent is not None:
             return self.parent.half_widths(order)
         if order not in self._half_widths:
-            subset = self.clean.subsample(PLAN_ROWS)
+            subset = self.clean.subsample(limits.PLAN_ROWS)
             self._half_widths[order] = best_half_widths(subset, self.smoother.noise**2, order)
         return self._half_widths[order]
 

@@ -1,183 +1,17 @@
-"""`Rows`: the targets of a least-squares problem and the points of state space they belong to.
+"""`Rows`: targets and the points of state space they belong to; `ChunkedRows`: rows in chunks."""
 
-`Extent` describes where rows lie, by sums that add up over chunks.
-"""
-
-import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, reduce
+from functools import cached_property, partial
 from typing import Any, final
 
 import numpy as np
 from jaxtyping import Bool, Float, Int, UInt64
 
-from ..smoothing import MIN_POLYNOMIAL_ROWS
-from ._limits import (
-    EXTENT_SAMPLE,
-    MIN_RELATIVE_VARIANCE,
-    ROUNDING,
-    SUBSAMPLE_BLOCKS,
-    SUBSAMPLE_ROWS,
-)
-
-_BLOCK = 65_536  # rows that are summed together
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class Extent:
-    """Number, mean, second moments, range and a bounded sample of rows.
-
-    `a + b` is the extent of both, for any division into chunks. The sample holds the rows with the
-    lowest hashed numbers, a random draw that does not depend on the chunks. Quantiles are exact up
-    to 131,072 rows.
-    """
-
-    count: int
-    mean: Float[np.ndarray, " V"]
-    square: Float[np.ndarray, "V V"]
-    low: Float[np.ndarray, " V"]
-    high: Float[np.ndarray, " V"]
-    sample: Float[np.ndarray, "S V"]
-    priority: UInt64[np.ndarray, " S"]
-
-    @classmethod
-    def of(
-        cls,
-        variables: Float[np.ndarray, "N V"],
-        first: int = 0,
-        *,
-        numbers: UInt64[np.ndarray, " N"] | None = None,
-    ) -> "Extent":
-        """Return the extent of rows with these `numbers`, or numbered from `first`."""
-        if numbers is None:
-            numbers = np.arange(first, first + len(variables), dtype=np.uint64)
-        priority = hashed(numbers)
-        rows = _sampled_rows(priority)
-        blocks = [cls._sums(variables[i : i + _BLOCK]) for i in range(0, len(variables), _BLOCK)]
-        whole = reduce(operator.add, blocks)
-        return replace(whole, sample=variables[rows], priority=priority[rows])
-
-    @classmethod
-    def _sums(cls, variables: Float[np.ndarray, "N V"]) -> "Extent":
-        """Return an extent without a sample. Sums over contiguous columns are much faster."""
-        columns = np.ascontiguousarray(variables.T)
-        mean, low, high = columns.mean(axis=1), columns.min(axis=1), columns.max(axis=1)
-        deviation = columns - mean[:, None]
-        empty = np.zeros(0, dtype=np.uint64)
-        return cls(len(variables), mean, deviation @ deviation.T, low, high, variables[:0], empty)
-
-    def __add__(self, other: "Extent") -> "Extent":
-        count = self.count + other.count
-        shift = other.mean - self.mean
-        sample = np.concatenate([self.sample, other.sample])
-        priority = np.concatenate([self.priority, other.priority])
-        rows = _sampled_rows(priority)
-        return Extent(
-            count,
-            self.mean + shift * (other.count / count),
-            self.square
-            + other.square
-            + np.outer(shift, shift) * (self.count * other.count / count),
-            np.minimum(self.low, other.low),
-            np.maximum(self.high, other.high),
-            sample[rows],
-            priority[rows],
-        )
-
-    @property
-    def varies(self) -> np.ndarray:
-        """Whether each variable varies by more than rounding."""
-        size = np.maximum(np.abs(self.high), np.abs(self.low))
-        return (self.high - self.low > ROUNDING * size) & (np.diag(self.square) > 0)
-
-    @property
-    def std(self) -> Float[np.ndarray, " V"]:
-        """Standard deviations; one for a variable that does not vary."""
-        deviation = np.sqrt(np.diag(self.square) / self.count)
-        return np.where(self.varies, deviation, 1.0)
-
-    @property
-    def range(self) -> Float[np.ndarray, "2 V"]:
-        """The smallest and largest value of each variable."""
-        return np.stack([self.low, self.high])
-
-    def signed(self, points: Float[np.ndarray, "N V"], reach: Float[np.ndarray, " V"]) -> "Extent":
-        """Return the extent with a variable treated as of one sign if only noise crosses zero.
-
-        That is the case if these points and the rows cross zero by at most `reach`. Points that
-        cross are added to the sample.
-        """
-        low, high = (
-            np.minimum(self.low, points.min(axis=0)),
-            np.maximum(self.high, points.max(axis=0)),
-        )
-        positive = (low < 0) & (low >= -reach) & (high > reach)
-        negative = (high > 0) & (high <= reach) & (low < -reach)
-        is_beyond = ((points < 0) & positive) | ((points > 0) & negative)
-        crossing = points[is_beyond.any(axis=1)]
-        return replace(
-            self,
-            low=np.where(positive, np.maximum(self.low, 0.0), self.low),
-            high=np.where(negative, np.minimum(self.high, 0.0), self.high),
-            sample=np.concatenate([self.sample, crossing]),
-            priority=np.concatenate([self.priority, np.zeros(len(crossing), np.uint64)]),
-        )
-
-    def with_signs(self, points: Float[np.ndarray, "N V"]) -> Float[np.ndarray, "N V"]:
-        """Return the points with variables of one sign clipped at zero."""
-        lower = np.where(self.low >= 0, 0.0, -np.inf)
-        upper = np.where(self.high <= 0, 0.0, np.inf)
-        return np.clip(points, lower, upper)
-
-    def distance(self, variables: Float[np.ndarray, "N V"]) -> Float[np.ndarray, " N"]:
-        """Return the Mahalanobis distance of each row from the mean."""
-        varying = np.flatnonzero(self.varies)
-        if not len(varying):
-            return np.zeros(len(variables))
-        scale = self.std[varying]
-        covariance = self.square[np.ix_(varying, varying)] / self.count / np.outer(scale, scale)
-        values, vectors = np.linalg.eigh(covariance)
-        is_wide = values > MIN_RELATIVE_VARIANCE * values[-1]
-        rotation = vectors[:, is_wide] / np.sqrt(values[is_wide]) / scale[:, None]
-        return np.sqrt((((variables[:, varying] - self.mean[varying]) @ rotation) ** 2).sum(axis=1))
-
-
-def _sampled_rows(priority: UInt64[np.ndarray, " N"]) -> Any:
-    """Return the rows that stay in the sample, in their order."""
-    if len(priority) <= EXTENT_SAMPLE:
-        return slice(None)
-    return np.sort(np.argpartition(priority, EXTENT_SAMPLE)[:EXTENT_SAMPLE])
-
-
-def hashed(numbers: UInt64[np.ndarray, " N"]) -> UInt64[np.ndarray, " N"]:
-    """Return numbers hashed to 64 bits (the finaliser of SplitMix64)."""
-    with np.errstate(over="ignore"):
-        z = (numbers + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
-        z ^= z >> np.uint64(30)
-        z *= np.uint64(0xBF58476D1CE4E5B9)
-        z ^= z >> np.uint64(27)
-        z *= np.uint64(0x94D049BB133111EB)
-        z ^= z >> np.uint64(31)
-        return z
-
-
-def subsample_runs(lengths: Int[np.ndarray, " R"]) -> Int[np.ndarray, " S"]:
-    """Return runs with about 131,072 rows in total, or all runs if these have fewer rows.
-
-    They come from evenly spaced blocks. The shortest runs are included, because they limit the
-    methods that can be used for all runs.
-    """
-    total, count = int(lengths.sum()), len(lengths)
-    if total <= SUBSAMPLE_ROWS:
-        return np.arange(count)
-    runs_per_block = max(int(SUBSAMPLE_ROWS / total * count / SUBSAMPLE_BLOCKS), 1)
-    starts = np.linspace(0, max(count - runs_per_block, 0), SUBSAMPLE_BLOCKS).astype(int)
-    chosen = (starts[:, None] + np.arange(runs_per_block)).ravel()
-    long_lengths = np.where(lengths >= MIN_POLYNOMIAL_ROWS, lengths, total)
-    candidates = np.concatenate([chosen, [np.argmin(lengths), np.argmin(long_lengths)]])
-    return np.unique(candidates[candidates < count])
+from ..smoothing import Times
+from ._chunked import ChunkedDataset
+from ._dataset import Dataset
+from ._extent import Extent, hashed
 
 
 @final
@@ -206,7 +40,7 @@ class Rows:
     target_mse: Float[np.ndarray, " c"]
     names: tuple[str, ...] = ()
     outputs: tuple[str, ...] = ()
-    times: Float[np.ndarray, " N"] | None = None
+    times: Times | None = None
     windows: Any = None
     given: Mapping[int, int] = field(default_factory=dict)
     time_index: int | None = None
@@ -353,3 +187,181 @@ def index_in_run(run: Int[np.ndarray, " N"]) -> Int[np.ndarray, " N"]:
     """Return 0, 1, 2, ... within each run, for the run of each row."""
     length = np.bincount(run)
     return np.arange(len(run)) - (np.cumsum(length) - length)[run]
+
+
+# -- chunks ------------------------------------------------------------------------------------
+
+_SAMPLE_SIZES = (5_000, 20_000, 2**15)
+"""Sizes of subsamples that fits use. The first pass collects them; others cost a pass each."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class RowSums:
+    """Results of the first pass over rows; `a + b` is the result for both."""
+
+    count: int
+    error: Float[np.ndarray, " c"]
+    extent: Extent
+    point_extent: Extent | None
+    samples: Mapping[int, Rows]
+
+    @classmethod
+    def of(cls, rows: Rows, expected: int | None) -> "RowSums":
+        """Return the results for a chunk. `expected` is the number of rows of all chunks."""
+        about_points = None if rows.windows is None else rows.point_extent
+        error = len(rows) * rows.target_mse
+        samples = (
+            {} if expected is None else {n: _chunk_sample(rows, n, expected) for n in _SAMPLE_SIZES}
+        )
+        return cls(len(rows), error, rows.extent, about_points, samples)
+
+    def __add__(self, other: "RowSums") -> "RowSums":
+        extent, other_extent = self.point_extent, other.point_extent
+        return RowSums(
+            self.count + other.count,
+            self.error + other.error,
+            self.extent + other.extent,
+            None if extent is None or other_extent is None else extent + other_extent,
+            {n: stacked([sample, other.samples[n]]) for n, sample in self.samples.items()},
+        )
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class ChunkedRows:
+    """Rows that `observe` makes of chunked data, which is read again in each pass.
+
+    Memory does not grow with the number of rows. `first` are the rows of the sample of runs; their
+    attributes other than values hold for all rows.
+    """
+
+    data: ChunkedDataset
+    observe: Callable[[Dataset], Rows]
+    sums: RowSums
+    first: Rows
+    _subsamples: dict[int, Rows] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, data: ChunkedDataset, observe: Callable[[Dataset], Rows]) -> "ChunkedRows":
+        """Return the rows after a first pass over them."""
+        first = observe(data.sample)
+        expected = data.n_samples if len(first) == data.sample.n_samples else None
+        measure = partial(_apply_to_rows, observe, partial(RowSums.of, expected=expected))
+        sums = data.sum_chunks(measure, "Measuring the data")
+        samples = dict(sums.samples) if sums.count == expected else {}
+        return cls(data, observe, replace(sums, samples={}), first, samples)
+
+    def __len__(self) -> int:
+        return self.sums.count
+
+    @property
+    def n_points(self) -> int:
+        return self.data.n_samples
+
+    @property
+    def n_runs(self) -> int:
+        return self.data.n_runs
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self.first.names
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        return self.first.outputs
+
+    @property
+    def given(self) -> Mapping[int, int]:
+        return self.first.given
+
+    @property
+    def time_index(self) -> int | None:
+        return self.first.time_index
+
+    @property
+    def times(self) -> Any:
+        """Times of the sample, or None."""
+        return self.first.times
+
+    @property
+    def windows(self) -> Any:
+        """Windows of the sample, or None."""
+        return self.first.windows
+
+    @property
+    def extent(self) -> Extent:
+        """The extent of all rows."""
+        return self.sums.extent
+
+    @property
+    def point_extent(self) -> Extent:
+        """The extent of all points."""
+        return self.sums.point_extent or self.sums.extent
+
+    @property
+    def target_mse(self) -> Float[np.ndarray, " c"]:
+        """The mean squared error of each target."""
+        return self.sums.error / self.sums.count
+
+    def sum_chunks(self, function: Callable[[Rows], Any]) -> Any:
+        """Return the sum of a function over all chunks, in one pass over the data."""
+        return self.data.sum_chunks(
+            partial(_apply_to_rows, self.observe, function), "Reading the data"
+        )
+
+    def map_chunks(self, function: Callable[[Rows], Any]) -> list[Any]:
+        """Return the (small) values of a function on all chunks, in one pass over the data."""
+        return self.data.map_chunks(
+            partial(_apply_to_rows, self.observe, function), "Reading the data"
+        )
+
+    def subsample(self, max_rows: int) -> Rows:
+        """Return about `max_rows` rows, evenly chosen from each run, in memory."""
+        if max_rows not in self._subsamples:
+            count = len(self)
+            self._subsamples[max_rows] = stacked(
+                self.map_chunks(lambda rows: _chunk_sample(rows, max_rows, count))
+            )
+        return self._subsamples[max_rows]
+
+
+AnyRows = Rows | ChunkedRows
+"""Rows in memory, or in chunks."""
+
+
+def _apply_to_rows(
+    observe: Callable[[Dataset], Rows],
+    function: Callable[[Rows], Any],
+    data: Dataset,
+    first_run: int,
+) -> Any:
+    return function(replace(observe(data), first_run=first_run, all_runs=data.n_runs))
+
+
+def _chunk_sample(rows: Rows, max_rows: int, n_total: int) -> Rows:
+    """Return the rows of a chunk that belong to a subsample of all rows."""
+    subset = rows if n_total <= max_rows else rows.at(thinned(rows, max_rows, n_total)).compact()
+    return replace(subset, run_of_row=subset.run, first_run=0, all_runs=0)
+
+
+def stacked(parts: Sequence[Rows]) -> Rows:
+    """Return rows of several chunks as one, each with its own points."""
+    windows = None
+    if parts[0].windows is not None:
+        import scipy.sparse as sparse
+
+        windows = sparse.block_diag([rows.windows for rows in parts], format="csr")
+    times = [rows.times for rows in parts]
+    counts = np.array([max(len(rows), 1) for rows in parts])
+    return replace(
+        parts[0],
+        points=np.concatenate([rows.points for rows in parts]),
+        targets=np.concatenate([rows.targets for rows in parts]),
+        run_of_row=np.concatenate([rows.run_of_row for rows in parts]),
+        times=None
+        if any(array is None for array in times)
+        else np.concatenate([np.asarray(array) for array in times]),
+        windows=windows,
+        target_mse=np.average([rows.target_mse for rows in parts], axis=0, weights=counts),
+    )

@@ -1,8 +1,8 @@
 """`Schema`: the columns of runs; `Note`: a remark on how a table was read; both as HTML."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, final
 
 import numpy as np
 from jaxtyping import Bool
@@ -11,6 +11,8 @@ from .._common.html import html_sentences, html_table
 
 if TYPE_CHECKING:
     from ._dataset import Dataset
+
+T = TypeVar("T")
 
 
 @final
@@ -145,6 +147,17 @@ class Schema:
         if time_input is not None and schema.input_names[-1:] != (time_input,):
             raise ValueError("the time must be the last input")
         return schema
+
+
+@final
+class FromSchema(Generic[T]):
+    """An attribute of a class that is read from the `schema` of an instance."""
+
+    def __init__(self, read: Callable[[Schema], T]):
+        self._read = read
+
+    def __get__(self, owner: Any, kind: type) -> T:
+        return self if owner is None else self._read(owner.schema)  # type: ignore[return-value]
 
 
 _MAX_SHOWN = 30  # variables

@@ -12,9 +12,9 @@ from typing import final
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from ._chunked import AnyRows
-from ._limits import MAX_AXES, MAX_GROUPS, MIN_RANKED_RUNS
-from ._rows import Extent, Rows, index_in_run
+from . import _limits as limits
+from ._extent import Extent
+from ._rows import AnyRows, Rows, index_in_run
 
 
 @final
@@ -107,7 +107,7 @@ def extrapolation_rule(rows: AnyRows, inner: float, reach: float) -> "PartitionR
     (half-spaces), the runs farthest from the mean, and the last part of every run.
     """
     extent = rows.extent
-    axes = np.flatnonzero(extent.varies)[:MAX_AXES]
+    axes = np.flatnonzero(extent.varies)[: limits.MAX_AXES]
     bounds = {int(axis): np.quantile(extent.sample[:, axis], [1 - inner, inner]) for axis in axes}
     return PartitionRule(
         extent, len(rows), rows.n_runs, _run_distances(rows), rows.names, inner, reach,
@@ -162,7 +162,7 @@ class PartitionRule:
     @cached_property
     def _group_of_run(self) -> Int[np.ndarray, " R"]:
         assert self.of_run is not None
-        return _rank(self.of_run) % min(MAX_GROUPS, self.n_runs)
+        return _rank(self.of_run) % min(limits.MAX_GROUPS, self.n_runs)
 
     def _groups(self, chunk: Rows, distance: Float[np.ndarray, " N"]) -> Int[np.ndarray, " N"]:
         """Return a group for each row, at most 50. Ranked runs are assigned to groups in turn.
@@ -173,9 +173,9 @@ class PartitionRule:
         if self.of_run is not None:
             return self._group_of_run[chunk.run]
         if chunk.times is None:
-            return _rank(distance) % min(MAX_GROUPS, len(chunk))
+            return _rank(distance) % min(limits.MAX_GROUPS, len(chunk))
         run = chunk.run_of_row
-        groups_per_run = max(min(MAX_GROUPS, self.count) // self.n_runs, 1)
+        groups_per_run = max(min(limits.MAX_GROUPS, self.count) // self.n_runs, 1)
         return (
             chunk.run * groups_per_run + index_in_run(run) * groups_per_run // np.bincount(run)[run]
         )
@@ -183,7 +183,7 @@ class PartitionRule:
 
 def _run_distances(rows: AnyRows) -> Float[np.ndarray, " R"] | None:
     """Return the mean distance of each run's rows from the mean, or None for few runs."""
-    if rows.n_runs < MIN_RANKED_RUNS:
+    if rows.n_runs < limits.MIN_RANKED_RUNS:
         return None
     extent = rows.extent
     return np.concatenate(

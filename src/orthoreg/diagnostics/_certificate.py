@@ -1,4 +1,4 @@
-"""What can be proved about a fit, evaluated on the data it was made from."""
+"""Provable statements about a fit, evaluated on its data."""
 
 import math
 from dataclasses import asdict, dataclass, replace
@@ -19,7 +19,7 @@ from ..solving import (
     squared_error,
 )
 
-_MOST_TERMS = 6
+_MAX_SHOWN_TERMS = 6
 
 
 @final
@@ -27,8 +27,8 @@ _MOST_TERMS = 6
 class PenaltyBound:
     """sum_j <f_aug, phi_j>^2 <= (symbolic-only objective) / lam. [thm:penalty_bound_main]
 
-    Needs only that the objective is no worse than that of the best purely symbolic model, which
-    is evaluated here: `assumption_holds`.
+    The assumption, an objective no larger than that of the best purely symbolic model, is
+    evaluated: `assumption_holds`.
     """
 
     assumption_holds: bool
@@ -37,7 +37,7 @@ class PenaltyBound:
 
     @property
     def holds(self) -> bool:
-        """Whether the observed overlap respects the bound, up to rounding."""
+        """Whether the observed overlap satisfies the bound, up to rounding."""
         return self.observed <= self.bound + 1e-20
 
 
@@ -46,8 +46,8 @@ class PenaltyBound:
 class ErrorSplit:
     """|y - f|^2 = |P y - f_phy|^2 + |y - P y - f_aug|^2, as shares of |y|^2. [thm:error_decomp]
 
-    P projects on the span of the terms in use. `cross` is what the identity misses because
-    f_aug is not exactly orthogonal to it.
+    P projects on the span of the terms in use. `cross` is the deviation from the identity if f_aug
+    is not exactly orthogonal to the span.
     """
 
     total: float
@@ -59,11 +59,11 @@ class ErrorSplit:
 @final
 @dataclass(frozen=True)
 class EquationCertificate:
-    """One equation. Shares and errors are relative to the root mean square of its target.
+    """Certificate of one equation, relative to the root mean square of its target.
 
-    `library_r2` is the share of the residual's square that the library's other terms explain.
-    Objective, duality gap and bound belong to the error of derivatives; for other losses they
-    are NaN. `active_bounds` are the terms whose coefficient a bound holds.
+    `library_r2` is the share of the squared residual that all allowed terms explain. Objective,
+    duality gap and bound refer to the error of derivatives; they are NaN for other losses.
+    `active_bounds` are the terms with a coefficient at a bound.
     """
 
     equation: str
@@ -83,11 +83,11 @@ class EquationCertificate:
 @final
 @dataclass(frozen=True)
 class Certificate:
-    """Overlap, bounds and errors of a fit, with the strengths it was made with.
+    """Overlap, bounds and errors of a fit, with its regularization.
 
-    `overlap[c, k]` is the correlation of equation c's residual with term k, relative to the
-    sizes of the term and of the target: zero for the terms that the residual is kept orthogonal
-    to. `dependences` says which terms others span on the data; the exact solver leaves them out.
+    `overlap[c, k]` is the correlation of the residual of equation c with term k, relative to the
+    sizes of term and target; it is zero for the terms to which the residual is orthogonal.
+    `dependences` are the terms that others span on the data, which the exact solver leaves out.
     """
 
     sparsity: float
@@ -101,22 +101,22 @@ class Certificate:
     overlap: tuple[tuple[float, ...], ...]
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
+        """Return plain data for JSON."""
         return asdict(self)
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> "Certificate":
-        """The certificate that `as_dict` wrote."""
+        """Return the certificate of `as_dict`."""
         equations = tuple(
             EquationCertificate(
                 **{
-                    **one,
-                    "penalty_bound": PenaltyBound(**one["penalty_bound"]),
-                    "error_split": ErrorSplit(**one["error_split"]),
-                    "active_bounds": tuple(one.get("active_bounds", ())),
+                    **entry,
+                    "penalty_bound": PenaltyBound(**entry["penalty_bound"]),
+                    "error_split": ErrorSplit(**entry["error_split"]),
+                    "active_bounds": tuple(entry.get("active_bounds", ())),
                 }
             )
-            for one in values["equations"]
+            for entry in values["equations"]
         )
         return cls(
             **{
@@ -131,7 +131,7 @@ class Certificate:
 def certify(
     result: FitResult, equations: tuple[str, ...], terms: tuple[str, ...], *, normalized: bool
 ) -> Certificate:
-    """Evaluates every bound from the moments of the fit."""
+    """Evaluate all bounds from the moments of the fit."""
     moments = result.moments
     target_size = np.sqrt(moments.yy)
     feature_size = np.sqrt(np.diag(moments.A))
@@ -140,9 +140,9 @@ def certify(
                     np.where(feature_size > 0, feature_size, 1.0))  # fmt: skip
     relative = np.abs(overlap) / size
     notes = dict.fromkeys(
-        dependence_text(found, terms, result.feature_scale)
+        dependence_text(dependence, terms, result.feature_scale)
         for fit in result.equations
-        for found in fit.dependences
+        for dependence in fit.dependences
     )
     return Certificate(
         sparsity=float(result.regularization.sparsity),
@@ -191,7 +191,7 @@ def _certify_equation(
 
 
 def _library_r2(result: FitResult, c: int) -> float:
-    """|P f_aug|^2 / |f_aug|^2 with P the projection on all terms that the equation may use."""
+    """Return |P f_aug|^2 / |f_aug|^2 with P the projection on all allowed terms."""
     moments, fit = result.moments, result.equations[c]
     size = residual_square(moments, fit)
     if size <= 0:
@@ -205,7 +205,7 @@ def _library_r2(result: FitResult, c: int) -> float:
 
 
 def _penalty_bound(result: FitResult, c: int, fit: EquationFit, reached: float) -> PenaltyBound:
-    """The bound, and whether the objective that was `reached` meets its assumption."""
+    """Return the bound for the objective `reached`."""
     moments = result.moments
     overlap = residual_overlaps(moments, fit)[fit.terms]
     observed = float(overlap @ overlap)
@@ -224,7 +224,7 @@ def _penalty_bound(result: FitResult, c: int, fit: EquationFit, reached: float) 
 
 
 def _symbolic_problem(result: FitResult, c: int) -> tuple[np.ndarray, QuadraticProblem]:
-    """The independent terms of an equation, and its problem without a residual."""
+    """Return the independent terms of an equation and its problem without a residual."""
     moments, fit = result.moments, result.equations[c]
     independent, _ = independent_terms(moments.A[np.ix_(fit.terms, fit.terms)])
     terms = fit.terms[independent]
@@ -233,21 +233,21 @@ def _symbolic_problem(result: FitResult, c: int) -> tuple[np.ndarray, QuadraticP
 
 
 def _split(result: FitResult, c: int) -> ErrorSplit:
-    """The two halves of the squared error and what is missing to their sum."""
+    """Return the two parts of the squared error and the difference from their sum."""
     moments, fit = result.moments, result.equations[c]
     terms, problem = _symbolic_problem(result, c)
     difference = np.zeros(moments.n_features)
     difference[terms] = replace(problem, l1=0.0).solve()
-    inside = difference.copy()
+    projection = difference.copy()
     difference = difference - fit.w
     symbolic = max(quadratic_form(moments.A, difference), 0.0)
-    neural = squared_error(moments, c, inside - fit.p, fit.v)
+    neural = squared_error(moments, c, projection - fit.p, fit.v)
     total = squared_error(moments, c, fit.w - fit.p, fit.v)
     return ErrorSplit(total, symbolic, neural, total - symbolic - neural)
 
 
 def condition_number(A: Float[np.ndarray, "K K"]) -> float:
-    """Of the library matrix with unit columns: how nearly its terms depend on each other."""
+    """Return the condition number of the library matrix with unit columns."""
     size = np.sqrt(np.diag(A))
     size = np.where(size > 0, size, 1.0)
     values = np.linalg.eigvalsh(A / np.outer(size, size)) if len(A) else np.ones(1)
@@ -255,14 +255,14 @@ def condition_number(A: Float[np.ndarray, "K K"]) -> float:
 
 
 def dependence_text(
-    found: Dependence, terms: tuple[str, ...], feature_scale: Float[np.ndarray, " K"]
+    dependence: Dependence, terms: tuple[str, ...], feature_scale: Float[np.ndarray, " K"]
 ) -> str:
-    """'y**2 = 1 - x**2': the relation that holds on the data."""
-    if len(found.others) > _MOST_TERMS:
-        return f"{terms[found.term]} = a sum of {len(found.others)} other terms"
+    """Return a relation that holds on the data as text: 'y**2 = 1 - x**2'."""
+    if len(dependence.others) > _MAX_SHOWN_TERMS:
+        return f"{terms[dependence.term]} = a sum of {len(dependence.others)} other terms"
     text = ""
-    for other, weight in zip(found.others, found.weights, strict=True):
-        value = weight * feature_scale[found.term] / feature_scale[other]
+    for other, weight in zip(dependence.others, dependence.weights, strict=True):
+        value = weight * feature_scale[dependence.term] / feature_scale[other]
         body = terms[other]
         if not np.isclose(abs(value), 1):
             body = f"{abs(value):.4g}" + (f" {body}" if body != "1" else "")
@@ -270,4 +270,4 @@ def dependence_text(
             text += f" {'-' if value < 0 else '+'} {body}"
         else:
             text = f"-{body}" if value < 0 else body
-    return f"{terms[found.term]} = {text or '0'}"
+    return f"{terms[dependence.term]} = {text or '0'}"

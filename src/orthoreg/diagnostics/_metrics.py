@@ -1,4 +1,4 @@
-"""Scores of predictions, of the terms that were found and of the split between the parts."""
+"""Scores of predictions, of selected terms, and of the split between equations and residual."""
 
 import math
 from collections.abc import Sequence
@@ -35,7 +35,7 @@ def relative_error(predicted: Float[np.ndarray, "N c"], true: Float[np.ndarray, 
 @final
 @dataclass(frozen=True)
 class SupportScores:
-    """How the terms in use compare with the true ones, over all equations together."""
+    """Comparison of the terms in use with the true terms, over all equations."""
 
     precision: float
     recall: float
@@ -59,8 +59,10 @@ def support_scores(
     """
     if not threshold >= 0:
         raise InputError(f"support_scores(threshold=...) must be at least 0; got {threshold}.")
-    found = np.abs(coefficients) > threshold
-    hits, in_use, true = (int(np.sum(one)) for one in (found & true_support, found, true_support))
+    selected = np.abs(coefficients) > threshold
+    hits, in_use, true = (
+        int(np.sum(mask)) for mask in (selected & true_support, selected, true_support)
+    )
     if in_use + true == 0:
         return SupportScores(1.0, 1.0, 1.0, 0)
     return SupportScores(
@@ -74,9 +76,9 @@ def support_scores(
 @final
 @dataclass(frozen=True)
 class RolloutScores:
-    """The error of the rollouts that reached their end, and how many did.
+    """Error of completed rollouts, and their number.
 
-    `normalized_mse` is None where none did.
+    `normalized_mse` is None if no rollout completed.
     """
 
     normalized_mse: float | None

@@ -1,4 +1,4 @@
-"""The paper's statements as functions: closed forms of its toy problems, and its bounds.
+"""The paper's statements as functions: closed forms of its toy problem, and its bounds.
 
 The toy: phi_1, phi_2 orthonormal under <.,.>_D, f = phi_1 + phi_2, both coefficients alike.
 
@@ -82,10 +82,12 @@ def penalty_bound(
     """
     N = len(features)
     A, a = features.T @ features / N, features.T @ target / N
-    kept, _ = independent_terms(A)
+    independent, _ = independent_terms(A)
     alone = np.zeros_like(coefficients)
     for c in range(target.shape[1]):
-        alone[c, kept] = QuadraticProblem(A[np.ix_(kept, kept)], a[kept, c], mu).solve()
+        alone[c, independent] = QuadraticProblem(
+            A[np.ix_(independent, independent)], a[independent, c], mu
+        ).solve()
     observed = float(np.sum(overlaps(features, neural) ** 2))
     baseline = squared_norm(target - features @ alone.T) + mu * float(np.abs(alone).sum())
     reached = (

@@ -15,7 +15,7 @@ from xml.etree import ElementTree
 
 from .._common.errors import InputError
 from ..field.hybrid import HybridField
-from ._c import to_c
+from ._languages import to_c
 
 _PLATFORMS = {"Linux": ("linux64", ".so"), "Darwin": ("darwin64", ".dylib")}
 
@@ -28,10 +28,12 @@ def to_fmu(
     name: str,
     clock: str = "",
 ) -> bytes:
-    """The contents of a `.fmu` file: description, C source and, compiled for this machine, the
-    library. States start from `starts` unless the simulator says otherwise."""
+    """Return the contents of a `.fmu` file: description, C source and compiled library.
+
+    The library is compiled for this machine. States start from `starts` by default.
+    """
     variables = field.features.variables
-    inputs = [one for one in variables[len(outputs) :] if one != clock]
+    inputs = [variable for variable in variables[len(outputs) :] if variable != clock]
     source = to_c(field, outputs)
     guid = hashlib.sha256(f"{name}{list(variables)}{source}".encode()).hexdigest()[:32]
     source += (
@@ -49,7 +51,7 @@ def to_fmu(
 
 
 def _library(source: str, name: str) -> tuple[str, bytes]:
-    """The compiled library and its place in the unit."""
+    """Return the compiled library and its path in the unit."""
     compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
     if compiler is None or platform.system() not in _PLATFORMS:
         raise InputError(
@@ -57,19 +59,19 @@ def _library(source: str, name: str) -> tuple[str, bytes]:
             "Use to_c() or to_modelica()."
         )
     folder, ending = _PLATFORMS[platform.system()]
-    with tempfile.TemporaryDirectory() as place:
-        Path(place, "all.c").write_text(source, encoding="utf-8")
+    with tempfile.TemporaryDirectory() as directory:
+        Path(directory, "all.c").write_text(source, encoding="utf-8")
         command = [compiler, "-std=c99", "-O2", "-shared", "-fPIC", "all.c", "-o", "out", "-lm"]
-        done = subprocess.run(command, cwd=place, capture_output=True, text=True)
-        if done.returncode != 0:
-            raise InputError(f"The C compiler refused the model: {done.stderr.strip()[:500]}")
-        return f"binaries/{folder}/{name}{ending}", Path(place, "out").read_bytes()
+        result = subprocess.run(command, cwd=directory, capture_output=True, text=True)
+        if result.returncode != 0:
+            raise InputError(f"The C compiler refused the model: {result.stderr.strip()[:500]}")
+        return f"binaries/{folder}/{name}{ending}", Path(directory, "out").read_bytes()
 
 
 def _description(
     name: str, guid: str, states: Sequence[str], inputs: Sequence[str], starts: Sequence[float]
 ) -> bytes:
-    """modelDescription.xml: states, their derivatives, inputs, in this order."""
+    """Return modelDescription.xml with states, their derivatives and inputs, in this order."""
     root = ElementTree.Element(
         "fmiModelDescription", fmiVersion="2.0", modelName=name, guid=guid,
         generationTool="orthoreg", numberOfEventIndicators="0", variableNamingConvention="flat",
@@ -81,11 +83,11 @@ def _description(
     listed = ElementTree.SubElement(root, "ModelVariables")
     n = len(states)
 
-    def variable(place: int, called: str, real: dict[str, str], **about: str) -> None:
-        one = ElementTree.SubElement(
-            listed, "ScalarVariable", {"name": called, "valueReference": str(place), **about}
+    def variable(reference: int, name: str, real: dict[str, str], **attributes: str) -> None:
+        attributes = {"name": name, "valueReference": str(reference), **attributes}
+        ElementTree.SubElement(
+            ElementTree.SubElement(listed, "ScalarVariable", attributes), "Real", real
         )
-        ElementTree.SubElement(one, "Real", real)
 
     names = _distinct(states, inputs)
     for i in range(n):
@@ -106,13 +108,13 @@ def _description(
 
 
 def _distinct(states: Sequence[str], inputs: Sequence[str]) -> list[str]:
-    """The names on one line each, without what XML cannot hold, all different."""
-    found: list[str] = []
+    """Return distinct names on one line each, without characters that XML cannot hold."""
+    names: list[str] = []
     for name in (*states, *inputs):
         plain = "".join(letter for letter in " ".join(name.split()) if letter.isprintable()) or "x"
         chosen, count = plain, 1
-        while chosen in found or chosen.startswith("der("):
+        while chosen in names or chosen.startswith("der("):
             count += 1
             chosen = f"{plain.removeprefix('der(')}_{count}"
-        found.append(chosen)
-    return found
+        names.append(chosen)
+    return names

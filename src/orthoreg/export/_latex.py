@@ -2,7 +2,7 @@ r"""A fitted field as LaTeX: \dot{\theta} = 1.000\,\omega. Set by LaTeX and by m
 
 from collections.abc import Mapping, Sequence
 
-from .._common.typing import Mask
+from .._common.arrays import Mask
 from ..field.hybrid import HybridField
 from ..terms import (
     Call,
@@ -13,11 +13,12 @@ from ..terms import (
     Product,
     Sum,
     Variable,
+    is_inverse,
     multiply,
     power,
+    split_fraction,
 )
-from ._symbols import GREEK, LETTERS, symbol
-from ._text import absolute, is_inverse, is_negative, printed
+from ._text import GREEK, LETTERS, absolute, is_negative, printed, symbol
 
 _ESCAPES = {
     "\\": r"\backslash{}", "^": r"\wedge{}", "~": r"\sim{}", " ": "~", '"': "''", "`": "'",
@@ -35,33 +36,35 @@ def to_latex(
     velocity_of: Mapping[str, str] | None = None,
     known: Mask | None = None,
 ) -> list[str]:
-    r"""One line per equation, terms in the order of the library. A residual is a function r of
-    all variables: \dot{\omega} = -1.042\,\sin\left(\theta\right) + r_{\omega}\left(...\right).
-    Where theta_dot is the velocity of theta, \ddot{\theta} = ... stands in the place of both. What
-    is `known` was given, and is marked so."""
-    found, field = printed(field, outputs, precision, velocity_of, known)
+    r"""Return one line per equation, terms in the order of the library.
+
+    A residual is a function r of all variables: \dot{\omega} = -1.042\,\sin\left(\theta\right) +
+    r_{\omega}\left(...\right). If theta_dot is the velocity of theta, \ddot{\theta} = ... replaces
+    both equations. `known` terms are marked as given.
+    """
+    equations, field = printed(field, outputs, precision, velocity_of, known)
     variables = ", ".join(latex_name(name) for name in field.features.variables)
     lines = []
-    for one in found:
-        left = latex_name(one.name, derivatives=one.order)
-        if one.rate is not None:
-            lines.append(f"{left} = {latex_name(one.rate)}")
+    for equation in equations:
+        left = latex_name(equation.name, derivatives=equation.order)
+        if equation.rate is not None:
+            lines.append(f"{left} = {latex_name(equation.rate)}")
             continue
         text = ""
-        for term in one.terms:
+        for term in equation.terms:
             size, body = _scientific(term.size), _formula(term.term, 2)
             if term.is_number:
                 body = size
             elif size:
                 body = _side_by_side([size, body], r"\,")
-            if term.is_given and not one.is_given:
+            if term.is_given and not equation.is_given:
                 body += _GIVEN
             sign = "-" if term.is_negative else "+"
             text += f" {sign} {body}" if text else f"{sign.strip('+')}{body}"
-        if one.has_residual:
-            mark = rf"r_{{{latex_name(outputs[one.place])}}}\left({variables}\right)"
+        if equation.has_residual:
+            mark = rf"r_{{{latex_name(outputs[equation.index])}}}\left({variables}\right)"
             text = f"{text} + {mark}" if text else mark
-        lines.append(f"{left} = {text or '0'}{_GIVEN if one.is_given else ''}")
+        lines.append(f"{left} = {text or '0'}{_GIVEN if equation.is_given else ''}")
     return lines
 
 
@@ -69,14 +72,17 @@ def to_latex(
 
 
 def latex_name(name: str, derivatives: int = 0) -> str:
-    r"""A variable's name in mathematics, or that of its derivative: `phi1` as \phi_{1},
-    `theta_dot` as \dot{\theta}, `x_max` as x_{\mathrm{max}}, `prey` as \mathrm{prey}."""
-    found = symbol(name)
-    base, dots = _letters(found.base), found.dots + derivatives
+    r"""Return a variable, or its derivative, as a formula.
+
+    `phi1` is \phi_{1}, `theta_dot` is \dot{\theta}, `x_max` is x_{\mathrm{max}}, and `prey` is
+    \mathrm{prey}.
+    """
+    parts = symbol(name)
+    base, dots = _letters(parts.base), parts.dots + derivatives
     while dots > 0:
         base = rf"\{'d' * min(dots, 3)}ot{{{base}}}"
         dots -= 3
-    return base + (f"_{{{','.join(map(_letters, found.below))}}}" if found.below else "")
+    return base + (f"_{{{','.join(map(_letters, parts.below))}}}" if parts.below else "")
 
 
 def _letters(text: str) -> str:
@@ -94,7 +100,7 @@ def _words(text: str) -> str:
 
 
 def _formula(item: Expression, binding: int = 0) -> str:
-    """A formula; brackets stand around it where it binds less than its surroundings.
+    """Return a formula, in brackets if it binds less than its surroundings.
 
     Sums bind by 1, products by 2, powers by 3, everything else by 5.
     """
@@ -113,8 +119,7 @@ def _formula(item: Expression, binding: int = 0) -> str:
         case Product(_) if is_negative(item):
             text, level = f"-{_formula(absolute(item), 2)}", 1
         case Product(factors):
-            above = [factor for factor in factors if not is_inverse(factor)]
-            below = [power(factor, Number(-1.0)) for factor in factors if is_inverse(factor)]
+            above, below = split_fraction(factors)
             text, level = _side_by_side([_formula(factor, 2) for factor in above]), 2
             if below:
                 under = multiply(*below)
@@ -137,10 +142,10 @@ def _formula(item: Expression, binding: int = 0) -> str:
 
 
 def _side_by_side(factors: Sequence[str], space: str = " ") -> str:
-    """The factors of a product, with a dot before a number."""
-    first, *rest = factors
+    """Return a product, with a dot before numbers."""
+    first, *others = factors
     return first + "".join(
-        (r" \cdot " if factor[0].isdigit() else space) + factor for factor in rest
+        (r" \cdot " if factor[0].isdigit() else space) + factor for factor in others
     )
 
 
@@ -149,11 +154,11 @@ def _function(name: str) -> str:
 
 
 def _number(value: float) -> str:
-    whole = value.is_integer() and abs(value) < 1e15
-    return f"{int(value)}" if whole else _scientific(repr(value))
+    is_integer = value.is_integer() and abs(value) < 1e15
+    return f"{int(value)}" if is_integer else _scientific(repr(value))
 
 
 def _scientific(text: str) -> str:
-    r"""1.5e-09 as 1.5 \cdot 10^{-9}."""
+    r"""Return 1.5e-09 as 1.5 \cdot 10^{-9}."""
     digits, mark, exponent = text.partition("e")
     return rf"{digits} \cdot 10^{{{int(exponent)}}}" if mark else digits

@@ -1,8 +1,7 @@
-"""A fitted field, and sentences with formulas, as MathML, which browsers and notebooks set without
-any other program.
+"""Fitted fields, and sentences with formulas, as MathML, which browsers and notebooks display.
 
-An equation comes in pieces, its left side and its terms, so that a page may break it between terms
-and write beside each what is known of it. Names are escaped.
+Equations are split into the left side and terms, so that a page can break lines between terms and
+annotate each. Names are escaped.
 """
 
 import html
@@ -11,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import final
 
+from .._common.arrays import Mask
 from .._common.errors import FormulaError
 from .._common.html import Markup, escape
-from .._common.typing import Mask
 from ..field.hybrid import HybridField
 from ..terms import (
     Call,
@@ -24,22 +23,24 @@ from ..terms import (
     Product,
     Sum,
     Variable,
+    is_inverse,
     multiply,
     parameters_of,
     parse,
     power,
     rename,
+    split_fraction,
     variables_of,
 )
-from ._symbols import LETTERS, symbol
 from ._text import (
+    LETTERS,
     PrintedTerm,
     absolute,
     implied,
-    is_inverse,
     is_negative,
     printed,
     significant,
+    symbol,
 )
 
 _ABOVE = {1: "˙", 2: "¨", 3: "⃛"}
@@ -48,35 +49,34 @@ _MINUS, _APPLY, _TIMES, _THIN = "<mo>−</mo>", "<mo>&#x2061;</mo>", "<mo>⋅</m
 _TALL = ("<mfrac", "<msqrt", "<msup", "<mover")
 _GIVEN = '<mtext class="given">&#xa0;(given)</mtext>'
 
-_OPERATORS = "*/^("  # a word without any of them is no formula, but a name
+_OPERATORS = "*/^("  # words without any of them are names
 _RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
-_ENDINGS = "+-*/^(., "  # characters that end no formula
+_ENDINGS = "+-*/^(., "  # characters that cannot end a formula
 
 
 @final
 @dataclass(frozen=True)
 class MathTerm:
-    """A term as MathML without and with its sign, and its place in the library; None for the
-    residual."""
+    """A term as MathML without and with its sign, and its index in the library, if any."""
 
     body: str
     signed: str
-    place: int | None
+    index: int | None
     is_given: bool = False
 
 
 @final
 @dataclass(frozen=True)
 class MathEquation:
-    """An equation in pieces of MathML; `place` is that of its output."""
+    """An equation as pieces of MathML; `index` is that of its output."""
 
-    place: int
+    index: int
     left: str
     terms: tuple[MathTerm, ...]
     is_given: bool
 
     @property
-    def whole(self) -> str:
+    def element(self) -> str:
         """The equation as one element."""
         right = "".join(
             term.signed + (_GIVEN if term.is_given and not self.is_given else "")
@@ -87,7 +87,7 @@ class MathEquation:
 
 
 def math(content: str) -> str:
-    """The element that holds mathematics."""
+    """Return the `<math>` element with this content."""
     return f'<math xmlns="http://www.w3.org/1998/Math/MathML"><mrow>{content}</mrow></math>'
 
 
@@ -99,22 +99,26 @@ def to_mathml(
     known: Mask | None = None,
     relations: Sequence[MathEquation] = (),
 ) -> list[str]:
-    """One `<math>` element per equation, as `to_latex` writes them, or as one of the relations
-    that take its place."""
-    found = math_equations(field, outputs, precision, velocity_of, known)
-    written = {one.place: one for one in relations}
-    return [written.get(one.place, one).whole for one in found]
+    """Return one `<math>` element per equation, like `to_latex`.
+
+    `relations` replace equations with the same index.
+    """
+    equations = math_equations(field, outputs, precision, velocity_of, known)
+    written = {relation.index: relation for relation in relations}
+    return [written.get(equation.index, equation).element for equation in equations]
 
 
 def math_relation(
-    place: int,
+    index: int,
     sides: tuple[Expression, Expression],
     variables: Sequence[str],
     outputs: Sequence[str],
     velocity_of: Mapping[str, str],
 ) -> MathEquation:
-    """left = right in pieces, where the variables behind the first ones are derivatives of
-    outputs."""
+    """Return left = right in pieces.
+
+    Variables after `variables` are derivatives of outputs.
+    """
     position = implied(velocity_of)
     rates = [f"{position[n]}_ddot" if n in position else f"{n}_dot" for n in outputs]
     left, right = (rename(side, [*variables, *rates]) for side in sides)
@@ -123,7 +127,7 @@ def math_relation(
         body = mathml_formula(absolute(term), 2)
         sign = _MINUS if is_negative(term) else "<mo>+</mo>" if terms else ""
         terms.append(MathTerm(body, sign + body, None))
-    return MathEquation(place, mathml_formula(left), tuple(terms), False)
+    return MathEquation(index, mathml_formula(left), tuple(terms), False)
 
 
 def math_equations(
@@ -133,38 +137,38 @@ def math_equations(
     velocity_of: Mapping[str, str] | None = None,
     known: Mask | None = None,
 ) -> list[MathEquation]:
-    """The equations in pieces."""
-    found, field = printed(field, outputs, precision, velocity_of, known)
+    """Return the equations in pieces."""
+    equations, field = printed(field, outputs, precision, velocity_of, known)
     names = "<mo>,</mo>".join(mathml_name(name) for name in field.features.variables)
     result = []
-    for one in found:
-        left = mathml_name(one.name, derivatives=one.order)
-        if one.rate is not None:
-            rate = mathml_name(one.rate)
+    for equation in equations:
+        left = mathml_name(equation.name, derivatives=equation.order)
+        if equation.rate is not None:
+            rate = mathml_name(equation.rate)
             terms = [MathTerm(rate, rate, None)]
-            result.append(MathEquation(one.place, left, tuple(terms), True))
+            result.append(MathEquation(equation.index, left, tuple(terms), True))
             continue
         terms = []
-        for term in one.terms:
+        for term in equation.terms:
             body = _term(term)
             sign = _MINUS if term.is_negative else "<mo>+</mo>" if terms else ""
-            terms.append(MathTerm(body, sign + body, term.place, term.is_given))
-        if one.has_residual:
-            mark = f"<msub><mi>r</mi>{mathml_name(outputs[one.place])}</msub>"
+            terms.append(MathTerm(body, sign + body, term.index, term.is_given))
+        if equation.has_residual:
+            mark = f"<msub><mi>r</mi>{mathml_name(outputs[equation.index])}</msub>"
             body = f"<mrow>{mark}{_APPLY}{_bracketed(names)}</mrow>"
             terms.append(MathTerm(body, ("<mo>+</mo>" if terms else "") + body, None))
-        result.append(MathEquation(one.place, left, tuple(terms), one.is_given))
+        result.append(MathEquation(equation.index, left, tuple(terms), equation.is_given))
     return result
 
 
 def equation_mathml(
     output: str, velocity_of: Mapping[str, str], terms: Sequence[tuple[float, Expression]]
 ) -> str:
-    """The derivative of `output` as a sum of coefficients times formulas, as one element."""
+    """Return the derivative of `output` as a sum of coefficients times formulas."""
     position = implied(velocity_of).get(output)
     text = mathml_name(position or output, derivatives=1 if position is None else 2) + "<mo>=</mo>"
-    for place, (value, formula) in enumerate(terms):
-        sign = _MINUS if value < 0 else "<mo>+</mo>" if place else ""
+    for k, (value, formula) in enumerate(terms):
+        sign = _MINUS if value < 0 else "<mo>+</mo>" if k else ""
         text += sign + _term(PrintedTerm(0, False, significant(abs(value), 4), formula, False))
     return math(text if terms else f"{text}<mn>0</mn>")
 
@@ -184,12 +188,11 @@ def _term(term: PrintedTerm) -> str:
 
 
 def mathml_name(name: str, derivatives: int = 0) -> str:
-    """A variable's name, or that of its derivative: letters slanted with dots, words upright with
-    primes."""
-    found = symbol(name)
-    base, dots = _letters(found.base), found.dots + derivatives
-    below = "<mo>,</mo>".join(_letters(part) for part in found.below)
-    is_word = len(LETTERS.get(found.base, found.base)) > 1
+    """Return a variable or its derivative: letters italic with dots, words upright with primes."""
+    parts = symbol(name)
+    base, dots = _letters(parts.base), parts.dots + derivatives
+    below = "<mo>,</mo>".join(_letters(part) for part in parts.below)
+    is_word = len(LETTERS.get(parts.base, parts.base)) > 1
     # text, as primes of fonts without tables for mathematics float above the word
     primes = "<mtext>" + "'" * dots + "</mtext>" if is_word and dots else ""
     while dots > 0 and not is_word:
@@ -212,14 +215,14 @@ def _letters(text: str) -> str:
 
 
 def mathml_formula(item: Expression, binding: int = 0) -> str:
-    """A formula; brackets stand around it where it binds less than its surroundings.
+    """Return a formula, in brackets if it binds less than its surroundings.
 
     Sums bind by 1, products by 2, powers by 3, everything else by 5.
     """
     match item:
         case Number(value):
-            whole = value.is_integer() and abs(value) < 1e15
-            size = f"<mn>{abs(int(value))}</mn>" if whole else _scientific(repr(abs(value)))
+            is_integer = value.is_integer() and abs(value) < 1e15
+            size = f"<mn>{abs(int(value))}</mn>" if is_integer else _scientific(repr(abs(value)))
             text, level = (_MINUS + size, 1) if value < 0 else (size, 5)
         case Variable(_, name) | Parameter(name):
             text, level = mathml_name(name), 5
@@ -231,8 +234,7 @@ def mathml_formula(item: Expression, binding: int = 0) -> str:
         case Product(_) if is_negative(item):
             text, level = _MINUS + mathml_formula(absolute(item), 2), 1
         case Product(factors):
-            above = [factor for factor in factors if not is_inverse(factor)]
-            below = [power(factor, Number(-1.0)) for factor in factors if is_inverse(factor)]
+            above, below = split_fraction(factors)
             text, level = _product(above), 2
             if below:
                 text = _fraction(mathml_formula(multiply(*above)), multiply(*below))
@@ -252,7 +254,7 @@ def mathml_formula(item: Expression, binding: int = 0) -> str:
 
 
 def _call(function: str, argument: str) -> tuple[str, int]:
-    """A function of something, and how it binds."""
+    """Return a function call, and how it binds."""
     match function:
         case "abs":
             bar = '<mo stretchy="true">|</mo>'
@@ -279,7 +281,7 @@ def _fraction(above: str, below: Expression) -> str:
 
 
 def _product(factors: Sequence[Expression]) -> str:
-    """Factors side by side, with a dot before a number."""
+    """Return a product, with a dot before numbers."""
     text = mathml_formula(factors[0], 2)
     for factor in factors[1:]:
         between = _TIMES if _begins_with_number(factor) else f'<mspace width="{_THIN}"/>'
@@ -295,7 +297,7 @@ def _begins_with_number(item: Expression) -> bool:
 
 
 def _scientific(text: str) -> str:
-    """1.5e-09 as 1.5 ⋅ 10^-9."""
+    """Return 1.5e-09 as 1.5 ⋅ 10^-9."""
     digits, mark, exponent = text.partition("e")
     if not mark:
         return f"<mn>{digits}</mn>"
@@ -306,7 +308,7 @@ def _scientific(text: str) -> str:
 
 
 def typeset_formula(text: str, variables: Sequence[str]) -> str:
-    """A formula as MathML; text that is not a formula of these names is escaped.
+    """Return a formula as MathML, or the escaped text if it is not a formula of these names.
 
     >>> typeset_formula("a < b", ["a"])
     'a &lt; b'
@@ -318,51 +320,55 @@ def typeset_formula(text: str, variables: Sequence[str]) -> str:
 
 
 def typeset_sentence(text: str, variables: Sequence[str]) -> str:
-    """A sentence as HTML in which formulas such as vx**2, and quoted ones such as 'x', are MathML;
-    other names stay text.
+    """Return a sentence as HTML, with formulas such as vx**2 and quoted 'x' as MathML.
+
+    Other names remain text.
 
     >>> typeset_sentence("vx and 1/2 < x**2", ["vx"])
     'vx and 1/2 &lt; x**2'
     """
-    result, plain, place = [], "", 0
-    while place < len(text):
-        found = ""
-        if not place or not _in_word(text[place - 1]):
-            found = _quoted_at(text, place) or _formula_at(text, place)
-        formula = _parsed(found.strip("'"), variables) if found else None
+    result, plain, position = [], "", 0
+    while position < len(text):
+        candidate = ""
+        if not position or not _in_word(text[position - 1]):
+            candidate = _quoted_at(text, position) or _formula_at(text, position)
+        formula = _parsed(candidate.strip("'"), variables) if candidate else None
         if formula is None:
-            # a list in brackets is code to copy, as read_table(positions=['x'])
-            end = text.find("]", place) if text[place] == "[" else place
-            plain, place = plain + text[place : max(end, place) + 1], max(end, place) + 1
+            # lists in brackets are code: read_table(positions=['x'])
+            end = text.find("]", position) if text[position] == "[" else position
+            plain, position = (
+                plain + text[position : max(end, position) + 1],
+                max(end, position) + 1,
+            )
         else:
             result += [escape(plain), math(mathml_formula(formula))]
-            plain, place = "", place + len(found)
+            plain, position = "", position + len(candidate)
     return Markup("".join([*result, escape(plain)]))
 
 
 def unicode_formula(text: str) -> str:
-    """A formula in plain text as it is written by hand, for the axes of charts.
+    """Return a formula as plain text in the usual notation, for the axes of charts.
 
     >>> unicode_formula("-2*vx**2*sin(y)")
     '-2·vx²·sin(y)'
     """
     if "`" in text:
         return text
-    raised = re.sub(r"\*\*(\d+)(?![.\d])", lambda found: found[1].translate(_RAISED), text)
+    raised = re.sub(r"\*\*(\d+)(?![.\d])", lambda match: match[1].translate(_RAISED), text)
     return raised if "**" in raised else raised.replace("*", "·")
 
 
 def _parsed(text: str, variables: Sequence[str]) -> Expression | None:
-    """The formula, None where the text is none or names no variable."""
+    """Return the formula, or None if the text is not a formula with names."""
     try:
-        found = parse(text, variables)
+        formula = parse(text, variables)
     except FormulaError:
         return None
-    return found if variables_of(found) or parameters_of(found) else None
+    return formula if variables_of(formula) or parameters_of(formula) else None
 
 
 def _quoted_at(text: str, start: int) -> str:
-    """'sin(x)' with its quotes, where they stand at `start`."""
+    """Return 'sin(x)' with its quotes if it starts at `start`."""
     end = text.find("'", start + 1) if text[start] == "'" else -1
     return text[start : end + 1]
 
@@ -372,22 +378,22 @@ def _in_word(letter: str) -> bool:
 
 
 def _formula_at(text: str, start: int) -> str:
-    """The characters from `start` on that could be a formula: up to a space outside brackets."""
+    """Return the characters from `start` to a space outside brackets, if a possible formula."""
     if not (text[start].isalnum() or text[start] in "_`("):
         return ""
-    place, depth = start, 0
-    while place < len(text):
-        letter = text[place]
+    closing, depth = start, 0
+    while closing < len(text):
+        letter = text[closing]
         if letter == "`":  # a name that is no plain word
-            end = text.find("`", place + 1)
-            if end < 0:
+            closing = text.find("`", closing + 1)
+            if closing < 0:
                 break
-            place = end + 1
+            closing = closing + 1
             continue
         depth += (letter == "(") - (letter == ")")
         allowed = letter.isalnum() or letter in "_.+-*/^()" or (letter == " " and depth > 0)
         if depth < 0 or not allowed:
             break
-        place += 1
-    found = text[start:place].rstrip(_ENDINGS)
-    return found if any(sign in found for sign in _OPERATORS) else ""
+        closing += 1
+    candidate = text[start:closing].rstrip(_ENDINGS)
+    return candidate if any(sign in candidate for sign in _OPERATORS) else ""

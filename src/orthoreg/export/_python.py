@@ -1,12 +1,17 @@
-"""A fitted field as a stand-alone Python function."""
+"""Fitted fields as a NumPy module and as a JAX function."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, final
 
 import numpy as np
 
+from .._common.arrays import register_pytrees
+from .._common.errors import InputError, require
+from ..field import AbstractBasis, TanhLayers
 from ..field.gate import FARTHEST, SHARPNESS, Region
 from ..field.hybrid import HybridField
+from ..physics import SymmetricBasis
 from ..terms import to_text
 from ._steps import Network, networks
 
@@ -34,9 +39,9 @@ def vector_field(variables):
 
 
 def to_python(field: HybridField, outputs: Sequence[str]) -> str:
-    """Source of a module with one function, `vector_field`, that needs NumPy alone.
+    """Return a module with one function, `vector_field`, that needs only NumPy.
 
-    The residual is included, its weights written out in full precision.
+    The residual is included with all digits of its weights.
     """
     field = field.resolved().without_idle_terms().without_idle_basis()
     names = [f"columns[{i}]" for i in range(len(field.features.variables))]
@@ -57,7 +62,7 @@ def to_python(field: HybridField, outputs: Sequence[str]) -> str:
 
 
 def _sums(coefficients: Any, formulas: Sequence[str]) -> list[str]:
-    """One sum of terms per equation, as source."""
+    """Return one sum of terms per equation, as source."""
     return [
         " + ".join(
             f"{float(value)!r} * ({formula})"
@@ -86,7 +91,7 @@ def _residual_source(field: HybridField, formulas: Sequence[str]) -> str:
 
 
 def _network_source(network: Network, is_only: bool) -> list[str]:
-    """residual += network(z) as source."""
+    """Return residual += network(z) as source."""
     lines = ["hidden = z" if is_only else f"hidden = z * {_literal(network.signs)}"]
     layers = network.layers
     periodic = [i for i, period in enumerate(network.periods) if period > 0]
@@ -106,7 +111,7 @@ def _network_source(network: Network, is_only: bool) -> list[str]:
 
 
 def _gate_source(region: Region) -> list[str]:
-    """`Region.gated` as source."""
+    """Return `Region.gated` as source."""
     lines = [
         f"away = (z * {_literal(region.rate)})[..., None, :] - {_literal(region.landmarks)}",
         *_wrapped(region),
@@ -127,14 +132,136 @@ def _gate_source(region: Region) -> list[str]:
 
 
 def _wrapped(region: Region) -> list[str]:
-    """The short way round along variables with a period."""
+    """Return the shortest difference along periodic variables as source."""
     if region.period is None:
         return []
-    turn = np.asarray(region.period)
-    safe = np.where(turn > 0, turn, 1.0)
-    return [f"away = away - {_literal(turn)} * np.round(away / {_literal(safe)})"]
+    period = np.asarray(region.period)
+    divisor = np.where(period > 0, period, 1.0)
+    return [f"away = away - {_literal(period)} * np.round(away / {_literal(divisor)})"]
 
 
 def _literal(array: Any) -> str:
-    """An array as source that gives back the same bits."""
+    """Return an array as source with exact values."""
     return f"np.array({np.asarray(array).tolist()!r})"
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class JaxField:
+    """f(t, x, parameters, u): the predictions of a model as a pure function.
+
+    JAX can trace, compile, differentiate and map it. It has the form of diffrax, f(t, y, args).
+
+    Parameters
+    ----------
+    parameters
+        trainable arrays: `"coefficients"` (equations, terms), of which only nonzero ones are used,
+        `"constants"` inside terms by name, the output `"weights"` and hidden `"layers"` of the
+        residual.
+    terms
+        names of the terms, the columns of the coefficients.
+    states, inputs
+        names of the elements of x and u.
+
+    Examples
+    --------
+    >>> import jax, numpy as np, orthoreg as og
+    >>> x = np.random.default_rng(0).uniform(-1, 1, (100, 1))
+    >>> field = og.OrthoReg(og.Polynomial(1), og.Zero()).fit(x, -2 * x).to_jax()
+    >>> field(0.0, np.array([0.5], dtype="float32")).round(3).tolist()
+    [-1.0]
+    >>> slope = jax.grad(lambda p: field(0.0, np.array([0.5], dtype="float32"), p)[0])
+    >>> field.terms, slope(field.parameters)["coefficients"].tolist()
+    (('x0',), [[0.5]])
+    """
+
+    parameters: dict[str, Any] = field(repr=False)
+    terms: tuple[str, ...]
+    states: tuple[str, ...]
+    inputs: tuple[str, ...]
+    clock: str
+    _field: HybridField = field(repr=False)
+
+    def __call__(self, t: Any, x: Any, parameters: Any = None, u: Any = None) -> Any:
+        """Return derivatives (n,) at one state x (n,), with inputs u (m,) if the model has inputs.
+
+        `parameters` are those of the fit by default. The precision is that of x, single unless JAX
+        is configured otherwise. Use `jax.vmap` for several states.
+        """
+        import jax
+        import jax.numpy as jnp
+
+        register_pytrees()
+        x = jnp.asarray(x)
+        if not jnp.issubdtype(x.dtype, jnp.floating):
+            x = x.astype(jnp.result_type(float))
+        values = self.parameters if parameters is None else parameters
+        values = jax.tree.map(lambda leaf: jnp.asarray(leaf, x.dtype), values)
+        fixed = jax.tree.map(lambda leaf: jnp.asarray(leaf, x.dtype), self._field)
+        used = np.asarray(self._field.coefficients) != 0
+        basis = with_layers(self._field.basis, fixed.basis, values["layers"])
+        function = replace(
+            fixed,
+            coefficients=jnp.where(used, values["coefficients"], 0.0),
+            weights=values["weights"],
+            basis=basis,
+            parameters=jnp.array(
+                [values["constants"][name] for name in self._field.features.parameters], x.dtype
+            ),
+        )
+        return function(t, x, self._inputs(t, x, u))
+
+    def __iter__(self) -> Iterator[Any]:
+        """Allow `function, parameters = model.to_jax()`."""
+        return iter((self, self.parameters))
+
+    def _inputs(self, t: Any, x: Any, u: Any) -> Any:
+        import jax.numpy as jnp
+
+        given = self.inputs[:-1] if self.clock else self.inputs
+        if given and u is None:
+            names = ", ".join(f"'{name}'" for name in given)
+            raise InputError(f"The model has the inputs {names}; call it with u=, their values.")
+        if u is not None:
+            u = jnp.asarray(u, x.dtype)
+            if u.shape != (len(given),):
+                raise InputError(f"u must have the shape ({len(given)},); got {u.shape}.")
+        if not self.clock:
+            return u if given else None
+        now = jnp.asarray(t, x.dtype)[None]
+        return now if u is None else jnp.concatenate([u, now])
+
+
+def to_jax(fitted: HybridField, n_states: int, clock: str = "") -> JaxField:
+    """Return the field as a function of (t, x, parameters, u); `clock` is the time input."""
+    require("jax", "train", "to_jax()")
+    fitted = fitted.without_idle_terms().without_idle_basis()
+    features = fitted.features
+    parameters = {
+        "coefficients": np.array(fitted.coefficients),
+        "constants": dict(zip(features.parameters, map(np.float64, features.values), strict=True)),
+        "weights": np.array(fitted.weights),
+        "layers": layers_of(fitted.basis),
+    }
+    variables = features.variables
+    return JaxField(
+        parameters, features.names, variables[:n_states], variables[n_states:], clock, fitted
+    )
+
+
+def layers_of(basis: AbstractBasis) -> list[tuple[Any, Any]]:
+    """Return weights and biases of the hidden layers, if any."""
+    inner = basis.inner if isinstance(basis, SymmetricBasis) else basis
+    if not isinstance(inner, TanhLayers):
+        return []
+    return list(zip(inner.weights, inner.biases, strict=True))
+
+
+def with_layers(kind: AbstractBasis, basis: Any, layers: Any) -> Any:
+    """Return the basis with other weights and biases in its hidden layers."""
+    if isinstance(kind, SymmetricBasis):
+        return replace(basis, inner=with_layers(kind.inner, basis.inner, layers))
+    if not isinstance(kind, TanhLayers):
+        return basis
+    weights, biases = zip(*layers, strict=True) if layers else ((), ())
+    return replace(basis, weights=tuple(weights), biases=tuple(biases))

@@ -21,7 +21,7 @@ from ..terms import (
     separate_signs,
     split_number,
 )
-from ._basis import AbstractBasis, TanhLayers
+from ._residual import AbstractBasis, TanhLayers
 from .gate import Region
 
 _BLOCK = 4096

@@ -13,7 +13,7 @@ from ..export import equation_names, learned_equations
 from ..field.hybrid import HybridField
 from ..losses import AbstractDifferentiator
 from ..matching import Correlation
-from ..physics import Implicit
+from ..physics import ImplicitSystem
 from ..search.rows import EquationPath, TermEvidence
 from ..simulation import Interpolation, Rollout, input_interpolation
 from ..terms import AbstractLibrary
@@ -98,7 +98,7 @@ class Subject:
     units: Mapping[str, str] | None = None
     fixed: Bool[np.ndarray, "c K"] | None = None
     complete: tuple[int, ...] = ()
-    systems: tuple[Implicit, ...] = ()
+    systems: tuple[ImplicitSystem, ...] = ()
     interpolation: Mapping[str, str] | None = None
     paths: tuple[EquationPath, ...] = ()
 

@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 from jaxtyping import Bool, Float
 
-from ..search.rows import SelectionResult, short_sines
+from ..search.rows import SelectionResult, unresolved_trig_terms
 from ..solving import Task
 from ..terms import sine_argument, variables_of
 from . import _limits as limits
@@ -46,7 +46,7 @@ def choose_default_terms(
 ) -> tuple[SelectionResult, Bool[np.ndarray, " K"]]:
     """Return the selected terms of the default library, and which terms were not considered."""
     named = task.known.named(task.features)
-    short = short_sines(task.features, task.observed.extent.range) & ~named
+    short = unresolved_trig_terms(task.features, task.observed.extent.range) & ~named
     doubtful = _sines_of_others(task, units) & ~short & ~named
     plain = select(replace(task, support=task.support & ~(short | doubtful)))
     if not doubtful.any() or (plain.paths and _is_explained(plain).all()):

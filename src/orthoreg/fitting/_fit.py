@@ -9,8 +9,8 @@ from typing import Any, final
 import numpy as np
 from jaxtyping import Float
 
+from .._common.arrays import Mask
 from .._common.errors import InputError
-from .._common.typing import Mask
 from ..data import CLEAN, Dataset, Schema
 from ..diagnostics import Certificate
 from ..field import AbstractAugmentation

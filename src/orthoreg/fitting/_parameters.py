@@ -11,16 +11,16 @@ from typing import final
 import numpy as np
 from jaxtyping import Bool, Float
 
+from .._common.arrays import Mask
 from .._common.errors import InputError
-from .._common.typing import Mask
 from ..data import AnyRows, Rows, thinned
-from ..physics import Group, Implicit, Knowledge
+from ..physics import Group, ImplicitSystem, Knowledge
 from ..terms import FeatureMap, parameters_of, sine_arguments, variables_of
 from . import _limits as limits
 
 
 def implicit_starts(
-    systems: Sequence[Implicit], rows: Rows, bounds: Mapping[str, tuple[float, float]]
+    systems: Sequence[ImplicitSystem], rows: Rows, bounds: Mapping[str, tuple[float, float]]
 ) -> dict[str, float]:
     """Return the constants with the smallest errors of the equations in their implicit form.
 
@@ -34,7 +34,7 @@ def implicit_starts(
 
 
 def _implicit_start(
-    system: Implicit, rows: Rows, bounds: Mapping[str, tuple[float, float]]
+    system: ImplicitSystem, rows: Rows, bounds: Mapping[str, tuple[float, float]]
 ) -> dict[str, float]:
     from scipy.optimize import least_squares
 

@@ -8,8 +8,8 @@ from functools import partial
 import numpy as np
 from jaxtyping import Float
 
+from .._common.arrays import Mask
 from .._common.errors import DataWarning, InputError
-from .._common.typing import Mask
 from ..data import AnyRows, Extent, Rows, folds
 from ..diagnostics import certify
 from ..field import AbstractBasis
@@ -22,8 +22,8 @@ from ..solving import (
     QuadraticProblem,
     Solution,
     Task,
+    apply_constraints,
     gather,
-    hold,
     independent_terms,
     no_basis,
     squared_error,
@@ -183,7 +183,7 @@ def finish(
     recipe: Recipe, task: Task, solution: Solution, selection: SelectionResult | None
 ) -> Fit:
     """Return the fit of a solution, with its certificate and gate."""
-    solution = hold(solution, task.known)
+    solution = apply_constraints(solution, task.known)
     result = solution.result if selection is None else solution.result.within(task.features.mask)
     certificate = certify(
         result, task.observed.outputs, task.features.names, normalized=recipe.solver.normalize

@@ -11,7 +11,7 @@ from ..data import AnyRows, grouping_rule
 from ..field.hybrid import HybridField
 from ..matching import Constants, Uncertainty
 from ..physics import Knowledge
-from ..search.rows import Evidence
+from ..search.rows import SelectionEvidence
 from ..solving import gather_partitioned
 from ..terms import Expression, Number, derivative, parameter_bounds
 from . import _limits as limits
@@ -41,7 +41,7 @@ def row_uncertainty(
     rows: AnyRows,
     known: Knowledge,
     bounds: Mapping[str, tuple[float, float]],
-    evidence: Evidence | None,
+    evidence: SelectionEvidence | None,
 ) -> Uncertainty | None:
     """Return the joint covariance of coefficients and inner parameters by least squares on rows, or
     None if there are too few groups.
@@ -100,7 +100,7 @@ class _Moments:
         field: HybridField,
         constants: Constants,
         rows: AnyRows,
-        evidence: Evidence | None,
+        evidence: SelectionEvidence | None,
     ):
         self._field, self._constants = field, constants
         features = field.features

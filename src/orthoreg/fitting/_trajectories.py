@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from .._common.arrays import Mask
 from .._common.progress import step
-from .._common.typing import Mask
 from ..data import AnyRows, Dataset, Rows, held_out_rows
 from ..diagnostics import certify
 from ..field import Zero

@@ -1,8 +1,5 @@
 """How measured runs become rows or segments: derivatives, integrals over windows, forecasts."""
 
-from ._auto import Auto as Auto
-from ._auto import Measured as Measured
-from ._auto import is_coarse as is_coarse
 from ._differentiators import AbstractDifferentiator as AbstractDifferentiator
 from ._differentiators import Automatic as Automatic
 from ._differentiators import FiniteDifference as FiniteDifference
@@ -15,10 +12,13 @@ from ._differentiators import check_lengths as check_lengths
 from ._loss import AbstractLoss as AbstractLoss
 from ._loss import AbstractRowLoss as AbstractRowLoss
 from ._loss import AbstractSegmentLoss as AbstractSegmentLoss
+from ._loss import Informed as Informed
 from ._loss import Segments as Segments
+from ._loss import VectorField as VectorField
 from ._prediction import MultiStep as MultiStep
 from ._prediction import OneStep as OneStep
-from ._vector_field import Informed as Informed
-from ._vector_field import VectorField as VectorField
+from ._weak import Auto as Auto
+from ._weak import Measured as Measured
 from ._weak import Weak as Weak
+from ._weak import is_coarse as is_coarse
 from ._weak import moving as moving

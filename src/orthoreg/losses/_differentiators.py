@@ -18,6 +18,7 @@ from ..smoothing import (
     sliding_fit,
     weighted_sum,
 )
+from . import _limits as limits
 
 
 class AbstractDifferentiator(abc.ABC):
@@ -333,17 +334,12 @@ class LongAndShort(AbstractDifferentiator):
 
 def check_window(window: int, degree: int, name: str) -> None:
     """Raise an error if a window cannot hold the polynomial."""
-    whole = isinstance(window, Integral) and isinstance(degree, Integral)
-    if not whole or not 1 <= degree < window:
+    are_integers = isinstance(window, Integral) and isinstance(degree, Integral)
+    if not are_integers or not 1 <= degree < window:
         raise InputError(
             f"{name} needs whole numbers with 1 <= degree < window; "
             f"got window={window!r}, degree={degree!r}."
         )
-
-
-_SPLINE_FOLDS = 3
-_MIN_SPLINE_POINTS = 8  # points of a run. Five, SciPy's minimum, remain if a third is held out
-_SPLINE_STRENGTHS = 10.0 ** np.arange(-4, 9)
 
 
 @part
@@ -379,7 +375,7 @@ class SmoothingSpline(AbstractDifferentiator):
 
     @property
     def min_points(self) -> int:
-        return _MIN_SPLINE_POINTS
+        return limits.MIN_SPLINE_POINTS
 
     def slopes(self, data: Dataset) -> Float[np.ndarray, "N n"]:
         from scipy.interpolate import make_smoothing_spline
@@ -404,14 +400,14 @@ def choose_strength(times: Float[np.ndarray, " T"], values: Float[np.ndarray, "T
 
     unit = np.mean(np.diff(times)) ** 3
     inner = np.arange(1, len(times) - 1)
-    errors = np.zeros(len(_SPLINE_STRENGTHS))
-    for fold in range(_SPLINE_FOLDS):
-        held_out = inner[fold::_SPLINE_FOLDS]
+    errors = np.zeros(len(limits.SPLINE_STRENGTHS))
+    for fold in range(limits.SPLINE_FOLDS):
+        held_out = inner[fold :: limits.SPLINE_FOLDS]
         remainder = np.delete(np.arange(len(times)), held_out)
-        for i, strength in enumerate(_SPLINE_STRENGTHS):
+        for i, strength in enumerate(limits.SPLINE_STRENGTHS):
             spline = make_smoothing_spline(times[remainder], values[remainder], lam=strength * unit)
             errors[i] += np.sum((spline(times[held_out]) - values[held_out]) ** 2)
-    return float(_SPLINE_STRENGTHS[np.argmin(errors)] * unit)
+    return float(limits.SPLINE_STRENGTHS[np.argmin(errors)] * unit)
 
 
 def runs_by_grid(data: Dataset) -> list[np.ndarray]:

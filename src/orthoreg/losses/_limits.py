@@ -1,5 +1,7 @@
 """Decisive constants of this package, each with a unit and a reason."""
 
+import numpy as np
+
 # -- derivatives or weak form --------------------------------------------------------------
 COARSE_DERIVATIVE_ERROR = 2e-3
 """Root mean squares of a derivative. Smaller errors of derivatives of sparse samples do no harm."""
@@ -22,3 +24,11 @@ REST_SHARES = (0.002, 0.02, 0.1)
 """Maximal shares of rest in a window. The first one that leaves enough windows is used."""
 MIN_MOVING_WINDOWS = 0.2
 """Share of the windows that is enough."""
+
+# -- smoothing splines ---------------------------------------------------------------------
+SPLINE_FOLDS = 3
+"""Folds of held-out points that are predicted to choose the strength."""
+MIN_SPLINE_POINTS = 8
+"""Points of a run. Five, SciPy's minimum, remain if a third is held out."""
+SPLINE_STRENGTHS = 10.0 ** np.arange(-4, 9)
+"""Cubed mean time steps. Strengths that are compared."""

@@ -1,16 +1,29 @@
-"""Interfaces of losses: how runs become rows or segments, and the error of a field on these."""
+"""Losses: how runs become rows or segments, and the error of a field on these.
+
+`VectorField` compares a field with derivatives of the states. [eq:fit_loss_vf] `Informed` adds
+known equations as a soft constraint, as the loss of a PINN does.
+"""
 
 import abc
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, final
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 
 from .._common.arrays import Arrays, pytree
-from .._common.errors import InputError
+from .._common.errors import DataError, InputError, quoted, suggestion
+from .._common.registry import part
 from ..data import Dataset, Rows
+from ..terms import evaluate, parse
+from . import _limits as limits
+from ._differentiators import (
+    AbstractDifferentiator,
+    Automatic,
+    ResolvedDifferentiator,
+    check_lengths,
+)
 
 Field = Callable[[Any], Any]
 """Maps variables (B x V) to derivatives (B x c)."""
@@ -120,3 +133,137 @@ class AbstractSegmentLoss(AbstractLoss):
 
     def derivatives(self, data: Dataset, field) -> Float[np.ndarray, "N c"]:
         return self.targets(self.observe(data), field)
+
+
+@part
+@final
+@dataclass(frozen=True)
+class VectorField(AbstractRowLoss):
+    """1/N sum_i |y_i - f(x_i)|^2, with y the given or estimated derivatives.
+
+    The derivative of a position is its velocity. A state that changes only by rounding over the
+    longest run has derivative zero.
+
+    Parameters
+    ----------
+    differentiation
+        estimates derivatives; by default with a sliding polynomial chosen by the data.
+
+    Examples
+    --------
+    >>> import numpy as np, orthoreg as og
+    >>> t = np.linspace(0, 6, 121)
+    >>> model = og.OrthoReg("poly(1)", og.Zero(), loss=og.VectorField())
+    >>> model.fit(np.exp(-t)[:, None], t=t).equations(2)
+    ["x0' = -1.0 x0"]
+    """
+
+    differentiation: AbstractDifferentiator = field(default_factory=Automatic)
+
+    def resolved(self, data: Dataset) -> Callable[[Dataset], Rows]:
+        if data.derivatives is not None:
+            return self.observe
+        check_lengths(data, self.differentiation.min_points, self.differentiation)
+        return VectorField(ResolvedDifferentiator.on(self.differentiation, data)).observe
+
+    def observe(self, data: Dataset) -> Rows:
+        """Return a target for each row."""
+        if data.n_samples == 0:
+            raise DataError(f"{data.source} has no runs; at least one is needed.")
+        targets, error = data.derivatives, np.zeros(data.n_states)
+        if targets is None:
+            check_lengths(data, self.differentiation.min_points, self.differentiation)
+            rule = self.differentiation.rule(data)
+            targets = rule.slopes(data)
+            error = rule.systematic_error(data, targets)
+        is_constant = _is_rounding(data, targets)
+        return Rows(
+            data.variables,
+            np.where(is_constant, 0.0, targets) if is_constant.any() else targets,
+            data.run_of_row,
+            error,
+            data.variable_names,
+            data.state_names,
+            data.times,
+            time_index=data.schema.time_index,
+        ).with_given(data.given_rates)
+
+    def derivatives(self, data: Dataset, field) -> np.ndarray:
+        return self.observe(data).targets
+
+
+def _is_rounding(data: Dataset, slopes: Float[np.ndarray, "N n"]) -> Bool[np.ndarray, " n"]:
+    """Return the states whose derivatives add up to no more than rounding over the longest run."""
+    longest = np.max(data.step_of_run() * (data.run_lengths - 1))
+    change, size = (np.sqrt(np.vecdot(values.T, values.T)) for values in (slopes, data.states))
+    return (change * longest <= limits.CONSTANT_STATE_CHANGE * size) & (longest > 0)
+
+
+@part
+@final
+@dataclass(frozen=True, init=False)
+class Informed(AbstractSegmentLoss):
+    """1/N sum_i |y_i - f(x_i)|^2 + weight/N sum_i |g(x_i) - f(x_i)|^2 with g the known equations.
+
+    `known` gives g as formulas by state, with numbers: {"omega": "-sin(theta) - 0.2*omega"}. Other
+    equations are not constrained.
+    """
+
+    known: tuple[tuple[str, str], ...]
+    weight: float
+    differentiation: AbstractDifferentiator
+
+    def __init__(
+        self,
+        known: Mapping[str, str] | Sequence[tuple[str, str]],
+        weight: float = 1.0,
+        differentiation: AbstractDifferentiator | None = None,
+    ):
+        if not isinstance(weight, int | float) or not 0 <= weight < np.inf:
+            raise InputError(f"Informed(weight=...) must be finite and at least 0; got {weight!r}.")
+        if isinstance(known, str) or not known:
+            raise InputError(
+                f"Informed needs the known equations by state, such as {{'x': 'v'}}; got {known!r}."
+            )
+        object.__setattr__(self, "known", tuple((k, v) for k, v in dict(known).items()))
+        object.__setattr__(self, "weight", float(weight))
+        object.__setattr__(self, "differentiation", differentiation or Automatic())
+
+    def observe(self, data: Dataset) -> Rows:
+        return VectorField(self.differentiation).observe(data)
+
+    def segments(self, observed) -> Segments:
+        """Return segments whose targets are, by equation, the derivative, g and the weight of g."""
+        equations = observed.outputs
+        g, weight = np.zeros_like(observed.targets), np.zeros_like(observed.targets)
+        for name, formula in self.known:
+            if name not in equations:
+                raise InputError(
+                    f"The known equations name '{name}', which is not an equation."
+                    f"{suggestion(name, equations)} The equations are {quoted(equations)}."
+                )
+            column = equations.index(name)
+            with np.errstate(all="ignore"):
+                g[:, column] = evaluate(
+                    parse(formula, observed.names), list(observed.variables.T), np
+                )
+            weight[:, column] = self.weight
+            if not np.isfinite(g).all():
+                raise InputError(
+                    f"The known equation '{formula}' of '{name}' is not finite on the data."
+                )
+        plain = VectorField(self.differentiation).segments(observed)
+        return replace(
+            plain, targets=np.concatenate([observed.targets, g, weight], axis=1)[:, None]
+        )
+
+    def segment_rows(self, observed) -> np.ndarray:
+        return np.arange(len(observed.targets))
+
+    def errors(self, field, values, segments, scale):
+        c = values.shape[2]
+        y, g, weight = (segments.targets[:, :, i * c : (i + 1) * c] for i in range(3))
+        return ((((y - values) / scale) ** 2) + weight * ((g - values) / scale) ** 2).sum((1, 2))
+
+    def targets(self, observed, field) -> np.ndarray:
+        return observed.targets

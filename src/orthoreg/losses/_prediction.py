@@ -17,10 +17,7 @@ from .._common.registry import part
 from ..data import Dataset, Rows
 from ._loss import AbstractSegmentLoss, Field, Segments
 
-METHODS = {
-    "euler": (1.0, (), ()),
-    "rk4": (1 / 6, (0.5, 0.5, 1.0), (1 / 3, 1 / 3, 1 / 6)),
-}
+METHODS = {"euler": (1.0, (), ()), "rk4": (1 / 6, (0.5, 0.5, 1.0), (1 / 3, 1 / 3, 1 / 6))}
 """Weight of the first slope, fractions of the step of the other slopes, and their weights."""
 
 
@@ -106,10 +103,47 @@ class MultiStep(AbstractSegmentLoss):
         return self._window_rows(observed).ravel()
 
     def errors(self, field, values, segments, scale):
-        return _errors(self.method, field, values, segments, scale)
+        """Return the mean over the window of |x - prediction|^2, scaled by equation."""
+        import jax
+        import jax.numpy as jnp
+
+        n = segments.targets.shape[2]
+
+        def advance(x: Any, step: tuple[Any, ...], first: Any) -> tuple[Any, Any]:
+            before, dt, after, target = step
+            x = _step(self.method, field, x, dt, first, (before, after), jax.lax.scan)
+            return x, (((target - x) / scale) ** 2).sum(1)
+
+        def from_state(x: Any, step: tuple[Any, ...]) -> tuple[Any, Any]:
+            return advance(x, step, field(jnp.concatenate([x, step[0]], axis=1)))
+
+        steps = (
+            jnp.swapaxes(segments.points[:, :, n:], 0, 1),
+            segments.steps.T,
+            jnp.swapaxes(segments.inputs_after, 0, 1),
+            jnp.swapaxes(segments.targets, 0, 1),
+        )
+        start = segments.points[:, 0, :n]
+        if segments.points.shape[1] == 1:
+            return advance(start, jax.tree.map(lambda part: part[0], steps), values[:, 0])[1]
+        return jax.lax.scan(from_state, start, steps)[1].mean(0)
 
     def targets(self, observed, field) -> np.ndarray:
-        return _implied_derivatives(self.method, observed, field)
+        """Return f(x) + (x_{t+1} - Psi_dt(x_t)) / dt, the field corrected by its prediction error.
+
+        A row that is a run of its own is not corrected.
+        """
+        assert observed.times is not None
+        n = observed.targets.shape[1]
+        inside = np.bincount(observed.run_of_row)[observed.run_of_row] > 1
+        rows = _step_starts(observed.run_of_row)[inside]
+        start, end = observed.variables[rows], observed.variables[rows + 1]
+        dt = observed.times[rows + 1] - observed.times[rows]
+        inputs, slope = (start[:, n:], end[:, n:]), field(start)
+        reached = _step(self.method, field, start[:, :n], dt, slope, inputs, _python_loop)
+        implied = np.array(field(observed.variables))
+        implied[inside] += (end[:, :n] - reached) / dt[:, None]
+        return replace(observed, targets=implied).with_given(observed.given).targets
 
     def _window_rows(self, observed: Rows) -> Int[np.ndarray, "B P"]:
         """Return the rows of each window except its last row."""
@@ -163,11 +197,6 @@ def _step_starts(run_of_row: np.ndarray) -> np.ndarray:
     return np.where(is_last & ~is_first, rows - 1, rows)
 
 
-def _has_step(run_of_row: np.ndarray) -> np.ndarray:
-    """Return which rows have a neighbour in their run."""
-    return np.bincount(run_of_row)[run_of_row] > 1
-
-
 def _step(
     method: str,
     field: Field,
@@ -207,48 +236,3 @@ def _python_loop(body: Callable[..., Any], carry: Any, items: Any) -> tuple[Any,
     for item in items:
         carry, _ = body(carry, item)
     return carry, None
-
-
-def _errors(method: str, field: Field, values: Any, segments: Segments, scale: Any) -> Any:
-    """Return the mean over the window of |x - prediction|^2, scaled by equation."""
-    import jax
-    import jax.numpy as jnp
-
-    n = segments.targets.shape[2]
-
-    def advance(x: Any, step: tuple[Any, ...], first: Any) -> tuple[Any, Any]:
-        before, dt, after, target = step
-        x = _step(method, field, x, dt, first, (before, after), jax.lax.scan)
-        return x, (((target - x) / scale) ** 2).sum(1)
-
-    def from_state(x: Any, step: tuple[Any, ...]) -> tuple[Any, Any]:
-        return advance(x, step, field(jnp.concatenate([x, step[0]], axis=1)))
-
-    steps = (
-        jnp.swapaxes(segments.points[:, :, n:], 0, 1),
-        segments.steps.T,
-        jnp.swapaxes(segments.inputs_after, 0, 1),
-        jnp.swapaxes(segments.targets, 0, 1),
-    )
-    start = segments.points[:, 0, :n]
-    if segments.points.shape[1] == 1:
-        return advance(start, jax.tree.map(lambda part: part[0], steps), values[:, 0])[1]
-    return jax.lax.scan(from_state, start, steps)[1].mean(0)
-
-
-def _implied_derivatives(method: str, observed: Rows, field: Field) -> np.ndarray:
-    """Return f(x) + (x_{t+1} - Psi_dt(x_t)) / dt, the field corrected by its prediction error.
-
-    A row that is a run of its own is not corrected.
-    """
-    assert observed.times is not None
-    n = observed.targets.shape[1]
-    inside = _has_step(observed.run_of_row)
-    rows = _step_starts(observed.run_of_row)[inside]
-    start, end = observed.variables[rows], observed.variables[rows + 1]
-    dt = observed.times[rows + 1] - observed.times[rows]
-    inputs = (start[:, n:], end[:, n:])
-    reached = _step(method, field, start[:, :n], dt, field(start), inputs, _python_loop)
-    implied = np.array(field(observed.variables))
-    implied[inside] += (end[:, :n] - reached) / dt[:, None]
-    return replace(observed, targets=implied).with_given(observed.given).targets

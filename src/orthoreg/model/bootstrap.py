@@ -1,4 +1,4 @@
-"""`bootstrap`: how sure the data are of each term, and which terms they cannot tell apart."""
+"""`bootstrap`: intervals and probabilities of terms, and terms that the data do not distinguish."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -23,19 +23,18 @@ from .model import AbstractModel
 
 _COLUMNS = ("equation", "term", "95% interval", "probability")
 NOTABLE = 0.05
-"""The probability of a term that was left out, from which on it is shown."""
+"""Probability. An unselected term is shown if it is at least as probable."""
 
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class Bootstrap:
-    """For each equation and term: how probable it is (`probability`), and the 95% interval of its
-    coefficient (`interval`), zero for terms that are not chosen and not a number where none can
-    be had: one short run shows neither noise nor differences between runs.
+    """The probability of each term of each equation, and the 95% interval of its coefficient.
 
-    `support` are the terms chosen on all data, `confounded` the pairs that these cannot tell
-    apart. `output_names` name the equations, `feature_names` the terms, `velocity_of` and
-    `given` what is given and not learned. Printed, it is a table.
+    Intervals are zero for terms that are not selected, and NaN if they cannot be determined: one
+    short run shows neither noise nor differences between runs. `support` are the terms selected on
+    all data, and `confounded` the pairs that these data do not distinguish. `output_names` name the
+    equations and `feature_names` the terms; `velocity_of` and `given` are not learned.
     """
 
     support: np.ndarray
@@ -48,7 +47,7 @@ class Bootstrap:
     given: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
-        """The terms in use, and those that resamples chose now and then; then confounded pairs."""
+        """Return a table of used and notable terms, then the confounded pairs."""
         rows = [_COLUMNS, *self._rows()]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = [
@@ -59,7 +58,7 @@ class Bootstrap:
         return "\n".join([*lines, *self._pairs()])
 
     def _repr_html_(self) -> str:
-        """The same as a table of a notebook."""
+        """Return the table as HTML."""
         names = [name for name in self.feature_names if name.isidentifier()]
         rows = [(row[0], typeset_formula(row[1], names), *row[2:]) for row in self._rows()]
         pairs = [typeset_sentence(pair, names) for pair in self._pairs()]
@@ -70,7 +69,7 @@ class Bootstrap:
         return [c for c in learned if self.output_names[c] not in self.given]
 
     def _rows(self) -> list[tuple[str, str, str, str]]:
-        """Equation, term, interval and probability, in words."""
+        """Return equation, term, interval and probability as text."""
         rows = []
         labels = equation_names(self.output_names, self.velocity_of)
         for c in self._learned():
@@ -88,7 +87,7 @@ class Bootstrap:
         return rows
 
     def _pairs(self) -> list[str]:
-        """What the data cannot tell apart, a sentence for each pair."""
+        """Return a sentence for each confounded pair."""
         labels = equation_names(self.output_names, self.velocity_of)
         return [
             f"{labels[pair.equation]}': {pair.advice}"
@@ -100,32 +99,32 @@ class Bootstrap:
 def _interval(low: float, high: float) -> str:
     if np.isnan(low):
         return "not known: too few rows"
-    ends = (f"{'-' * (end < 0)}{significant(abs(end), 4)}" for end in (low, high))
-    return " to ".join(ends)
+    numbers = (f"{'-' * (end < 0)}{significant(abs(end), 4)}" for end in (low, high))
+    return " to ".join(numbers)
 
 
 def bootstrap(model: AbstractModel, *, resamples: int = 300, seed: int = 0) -> Bootstrap:
-    """How sure the data are of each term: resamples the runs of the fit, or stretches of rows
-    where they are few, and chooses again. Intervals are those of the fit, which the summary and
-    `parameter_intervals_` show as well: all constants are estimated at once.
+    """Return the probability of each term and the 95% interval of its coefficient.
 
-    Works on what `fit` kept, moments of at most 50 groups of runs: no pass over the data, and a
-    resample costs the same for any number of rows.
+    The runs of the fit, or stretches of rows if there are few runs, are resampled, and the terms
+    are selected again. The intervals are those of the fit, which the summary and
+    `parameter_intervals_` also show; all constants are estimated together. The cost does not depend
+    on the number of rows, because `fit` keeps moments of at most 50 groups of runs.
 
-    Noise moves all resamples alike, and biases derivatives. So of noisy runs intervals and
-    probabilities come from matched trajectories: those of the refinement, which is part of the
-    default; where a loss or solver was chosen, its equations without a residual are matched for
-    this (up to 20,000 rows), and an interval need not hold a biased coefficient.
+    Noise shifts all resamples alike and biases derivatives. For noisy runs, intervals and
+    probabilities therefore come from matched trajectories: those of the refinement, which is part
+    of the default. With another loss or solver, the equations without a residual are matched to up
+    to 20,000 rows, and an interval may exclude a biased coefficient.
 
     Parameters
     ----------
     model
-        a fitted model with a selection, or one of noisy runs; a model file keeps neither the
+        a fitted model with a selection, or a model of noisy runs. A model file keeps neither the
         moments nor the runs.
     resamples
-        how many.
+        number of resamples.
     seed
-        of the draw.
+        seed of the random numbers.
 
     Returns
     -------
@@ -135,7 +134,7 @@ def bootstrap(model: AbstractModel, *, resamples: int = 300, seed: int = 0) -> B
         noisy runs those of matched trajectories, which know the noise; not a number where rows are
         too few for either. They do not leave bounds. `.probability` (n, K), the
         share of resamples that choose a term; of noisy runs how probable their noise leaves it.
-        `.confounded`, pairs of terms that the data cannot tell apart.
+        `.confounded`, pairs of terms that the data do not distinguish.
 
     Examples
     --------
@@ -154,12 +153,12 @@ def bootstrap(model: AbstractModel, *, resamples: int = 300, seed: int = 0) -> B
     if isinstance(resamples, bool) or not isinstance(resamples, int) or resamples < 20:
         raise InputError(f"resamples must be a whole number of at least 20; got {resamples!r}.")
     check_is_fitted(model)
-    sure = _evidence(model, resamples, seed)
+    evidence = _evidence(model, resamples, seed)
     return Bootstrap(
         np.array(model.support_),
-        sure.probability,
-        sure.interval,
-        sure.pairs,
+        evidence.probability,
+        evidence.interval,
+        evidence.pairs,
         tuple(model.output_names_),
         tuple(model.feature_names_),
         dict(model.velocity_of_),
@@ -168,23 +167,22 @@ def bootstrap(model: AbstractModel, *, resamples: int = 300, seed: int = 0) -> B
 
 
 def _evidence(model: AbstractModel, resamples: int, seed: int) -> TermEvidence:
-    """What resamples and trajectories say; refuses a model that has neither."""
+    """Return the evidence of resamples or trajectories; refuse a model without either."""
     selected = model.selection_
     if selected is None:
         is_matched = model.fit_.runs is not None or model.refinement_ is not None
-        found = model.fit_.evidence if is_matched else None
-        if found is None:
+        evidence = model.fit_.evidence if is_matched else None
+        if evidence is None:
             raise InputError(
-                "bootstrap chooses terms again on each resample and needs a model whose fit chose "
-                "them by a selection, as that of OrthoReg() does, or noisy runs whose trajectories "
-                "it follows."
+                "bootstrap selects terms again on each resample and needs a model whose fit used "
+                "a selection, as OrthoReg() does, or noisy runs whose trajectories it follows."
             )
-        return found
+        return evidence
     if selected.evidence is None:
         raise InputError(
-            "bootstrap needs the moments that the terms were chosen from; an adapted model has "
-            "none, and a model file does not keep them. Take the model that fit returned."
+            "bootstrap needs the moments that the terms were selected from. An adapted model and a "
+            "model file do not have them. Use the model that fit returned."
         )
-    found = model.fit_.resampled_evidence(resamples, seed)
-    assert found is not None
-    return found
+    evidence = model.fit_.resampled_evidence(resamples, seed)
+    assert evidence is not None
+    return evidence

@@ -1,34 +1,45 @@
-"""`Discovery`: ranked models of one data set, what tells them apart, and their average."""
+"""`discover` and its result: ranked models of one data set, their differences and their average."""
 
 import os
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Self, final
 
 import numpy as np
 from jaxtyping import Float
 
+from .._common.errors import InputError
 from .._common.html import html_lines, html_sentences
+from .._common.parallel import one_thread
+from ..data import ChunkedDataset, Dataset
+from ..diagnostics import certify
 from ..export import equation_names
-from ..field import AbstractAugmentation
-from ..fitting import Recipe
+from ..field import AbstractAugmentation, Zero
+from ..field.hybrid import HybridField
+from ..fitting import Fit, Recipe, describe
+from ..losses import Auto
+from ..matching import Match
 from ..physics import Physics
-from ..search.rows import AbstractSelection
-from ..terms import AbstractLibrary
+from ..search.formulas import Atom, Combination, ModelSearch, SearchInput
+from ..search.rows import AbstractSelection, Chosen
+from ..terms import AbstractLibrary, Fourier, Polynomial, as_library
+from . import _limits as limits
 from .estimator import OrthoReg
+from .explanation import bind_library, time_budget
 from .model import AbstractModel
+from .validation import as_dataset, training_rows, with_time_input
 
-_SAME = 1e-6  # relative difference, at the place where it is largest, of two forms of one formula
-_LEAST_WEIGHT = 1e-3  # of a model that counts in averages
-_MOST_SHOWN, _FAR_BEHIND = 10, 15.0  # models that are printed, and nats that these may be behind
+_MAX_PRINTED, _MAX_PRINTED_GAP = 10, 15.0  # models, and nats behind the best, that are printed
 
 
 @final
 @dataclass(frozen=True)
 class Difference:
     """Where two models differ most, within one and a half times the range of the data: the
-    equation, the states and inputs, and what either model has for the derivative there, which is
-    written `derivative`. A measurement near this place would tell them apart."""
+    equation, the states and inputs, and the `derivative` of either model there. A measurement near
+    this point would distinguish the models."""
 
     equation: str
     where: dict[str, float]
@@ -38,7 +49,7 @@ class Difference:
 
     def __str__(self) -> str:
         place = ", ".join(f"{name} = {value:.3g}" for name, value in self.where.items())
-        if abs(self.other - self.best) <= _SAME * max(abs(self.other), abs(self.best)):
+        if abs(self.other - self.best) <= limits.SAME_VALUE * max(abs(self.other), abs(self.best)):
             return "another form of the best: it has the same values there"
         pairs = [(f"{self.other:.{n}g}", f"{self.best:.{n}g}") for n in range(3, 17)]
         other, best = next((pair for pair in pairs if pair[0] != pair[1]), pairs[0])
@@ -47,12 +58,12 @@ class Difference:
 
 @final
 class DiscoveredModel(AbstractModel):
-    """A model of a `Discovery`: simulates, is saved, summarised and refined like any other.
+    """A model of a `Discovery`, which can be simulated, saved and refined like any other model.
 
     Attributes
     ----------
     score
-        in nats, smaller is better. It takes the place of scikit-learn's R^2, which
+        in nats, smaller is better. It replaces scikit-learn's R^2, which
         `copy.copy(model).score(X, t=t)` computes.
     gap
         to the score of the best model.
@@ -63,8 +74,8 @@ class DiscoveredModel(AbstractModel):
     difference
         where it differs most from the best model; None for the best model.
 
-    A copy, a clone and what `refine` and `adapt` return are plain `OrthoReg` models: the score is
-    that of the constants which were ranked.
+    A copy, a clone and the result of `refine` and `adapt` are plain `OrthoReg` models, because the
+    score belongs to the ranked constants.
     """
 
     score: float  # type: ignore[assignment]
@@ -91,7 +102,7 @@ class DiscoveredModel(AbstractModel):
 
     @property
     def model(self) -> Self:
-        """The model itself, where earlier versions kept it."""
+        """The model itself, as in earlier versions."""
         return self
 
     def ranked(
@@ -102,7 +113,7 @@ class DiscoveredModel(AbstractModel):
         is_base: bool,
         difference: Difference | None,
     ) -> Self:
-        """Set the place in the list; return the model itself."""
+        """Set the rank of the model in its list, and return the model itself."""
         vars(self).update(
             score=score, gap=gap, weight=weight, is_base=is_base, difference=difference
         )
@@ -112,7 +123,7 @@ class DiscoveredModel(AbstractModel):
         copy(self).save(path)
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain data."""
+        """Return plain data."""
         return {
             "equations": self.equations(),
             "score": self.score,
@@ -132,13 +143,13 @@ class DiscoveredModel(AbstractModel):
             dictionaries with the keys equation, term, value, low and high. The equation of an inner
             parameter is None. Ends are None where trajectories do not determine the constant.
         """
-        found = self.refinement_
-        ends = None if found is None else found.interval()
-        if found is None or found.values is None or ends is None:
+        refinement = self.refinement_
+        intervals = None if refinement is None else refinement.interval()
+        if refinement is None or refinement.values is None or intervals is None:
             return []
         labels = equation_names(self.output_names_, self.velocity_of_)
-        names = [(f"{labels[c]}'", self.feature_names_[k]) for c, k in found.places]
-        names += [(None, name) for name in found.parameters]
+        names = [(f"{labels[c]}'", self.feature_names_[k]) for c, k in refinement.places]
+        names += [(None, name) for name in refinement.parameters]
         return [
             {
                 "equation": equation,
@@ -147,7 +158,9 @@ class DiscoveredModel(AbstractModel):
                 "low": float(low) if np.isfinite(low) else None,
                 "high": float(high) if np.isfinite(high) else None,
             }
-            for (equation, term), value, (low, high) in zip(names, found.values, ends, strict=True)
+            for (equation, term), value, (low, high) in zip(
+                names, refinement.values, intervals, strict=True
+            )
         ]
 
     def _plain(self) -> OrthoReg:
@@ -172,7 +185,7 @@ class DiscoveredModel(AbstractModel):
         return repr(self._plain())
 
     def __str__(self) -> str:
-        """The gap, the equations, and where they differ most from those of the best model."""
+        """Return the gap, the equations, and the largest difference from the best model."""
         base = ", base library" if self.is_base else ""
         lines = [f"gap {self.gap:.1f} nats, weight {self.weight:.2g}{base}", *self.equations()]
         if self.difference is not None:
@@ -186,7 +199,7 @@ _RANK = tuple(DiscoveredModel.__annotations__)
 @final
 @dataclass(frozen=True, eq=False)
 class Averaged:
-    """The weighted mean of forecasts, `x` (T, n), and their spread around it."""
+    """The weighted mean of forecasts, `x` (T, n), and their standard deviation `spread`."""
 
     times: Float[np.ndarray, " T"]
     x: Float[np.ndarray, "T n"]
@@ -196,8 +209,8 @@ class Averaged:
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class Discovery:
-    """Models of one data set, `models`, best first. The best one of base-library terms alone is
-    always among them. `timed_out` says that the search was ended before all was tried."""
+    """Models of one data set, `models`, best first. The best model with terms of the base library
+    is always included. `timed_out` says that the time limit ended the search."""
 
     models: tuple[DiscoveredModel, ...]
     timed_out: bool = False
@@ -208,57 +221,59 @@ class Discovery:
 
     @property
     def base(self) -> DiscoveredModel:
-        """The best of the base library."""
-        return next(one for one in self.models if one.is_base)
+        """The best model with terms of the base library."""
+        return next(model for model in self.models if model.is_base)
 
     @property
     def nothing_to_add(self) -> bool:
-        """Whether the base library's best model is the best of all."""
+        """Whether the best model has terms of the base library only."""
         return self.models[0].is_base
 
     def simulate(self, x0: Any, t: Any, u: Any = None) -> Averaged:
-        """The forecasts of all models from `x0` (n,), averaged with their weights, and their
-        standard deviation; one that diverges counts up to there."""
-        counting = [one for one in self.models if one.weight > _LEAST_WEIGHT]
-        states = np.stack([one.simulate(x0, t, u).x for one in counting])
-        weight = np.array([one.weight for one in counting])
-        sound = np.isfinite(states)
-        share = weight[:, None, None] * sound
+        """Return the forecasts of all models from `x0` (n,), averaged with their weights, and their
+        standard deviation. A forecast that diverges counts up to that point."""
+        models = [model for model in self.models if model.weight > limits.MIN_WEIGHT]
+        states = np.stack([model.simulate(x0, t, u).x for model in models])
+        weight = np.array([model.weight for model in models])
+        is_finite = np.isfinite(states)
+        share = weight[:, None, None] * is_finite
         total = np.maximum(share.sum(axis=0), 1e-300)
-        mean = (share * np.where(sound, states, 0.0)).sum(axis=0) / total
-        apart = np.where(sound, states - mean, 0.0) ** 2
-        mean = np.where(sound.any(axis=0), mean, np.nan)
-        return Averaged(np.asarray(t, dtype=float), mean, np.sqrt((share * apart).sum(0) / total))
+        mean = (share * np.where(is_finite, states, 0.0)).sum(axis=0) / total
+        squares = np.where(is_finite, states - mean, 0.0) ** 2
+        mean = np.where(is_finite.any(axis=0), mean, np.nan)
+        return Averaged(np.asarray(t, dtype=float), mean, np.sqrt((share * squares).sum(0) / total))
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain data."""
+        """Return plain data."""
         return {
-            "models": [one.to_dict() for one in self.models],
+            "models": [model.to_dict() for model in self.models],
             "nothing_to_add": self.nothing_to_add,
             "timed_out": self.timed_out,
         }
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: the equations of each model, best first."""
+        """Return the equations of each model as HTML, best first."""
         shown = (f"<div><b>[{i}]</b> {self.models[i]._html_repr()}</div>" for i in self._shown())
         rest = self._rest()
         return "".join(shown) + (f"<div>{rest}</div>" if rest else "")
 
     def _shown(self) -> list[int]:
-        """The places of the models that are printed: those near the best, and the best of the base
+        """Return the indices of the printed models: those near the best, and the best of the base
         library."""
-        near = [i for i, one in enumerate(self.models[:_MOST_SHOWN]) if one.gap <= _FAR_BEHIND]
+        near = [
+            i for i, model in enumerate(self.models[:_MAX_PRINTED]) if model.gap <= _MAX_PRINTED_GAP
+        ]
         return sorted({*near, self.models.index(self.base)})
 
     def _rest(self) -> str:
-        """A sentence on the models that are not printed; empty if there are none."""
+        """Return a sentence on the models that are not printed; empty if there are none."""
         shown = self._shown()
-        rest = [one.gap for i, one in enumerate(self.models) if i not in shown]
-        if not rest:
+        gaps = [model.gap for i, model in enumerate(self.models) if i not in shown]
+        if not gaps:
             return ""
-        if len(rest) == 1:
-            return f"1 more model is in .models, {rest[0]:.1f} nats behind the best."
-        return f"{len(rest)} more models are in .models, at least {min(rest):.1f} nats behind."
+        if len(gaps) == 1:
+            return f"1 more model is in .models, {gaps[0]:.1f} nats behind the best."
+        return f"{len(gaps)} more models are in .models, at least {min(gaps):.1f} nats behind."
 
     def __repr__(self) -> str:
         lines = [f"[{i}] {self.models[i]}" for i in self._shown()]
@@ -268,3 +283,171 @@ class Discovery:
         if self.timed_out:
             lines.append("The time was up before everything was tried.")
         return "\n".join(lines)
+
+
+@one_thread()
+def discover(
+    X: Any,
+    library: AbstractLibrary | str | None = None,
+    *,
+    t: Any = None,
+    u: Any = None,
+    atoms: Sequence[Atom] = (),
+    physics: Physics | None = None,
+    functions_of_time: bool = False,
+    minutes: float | None = None,
+    tried: int = limits.MATCHED_COMBINATIONS,
+) -> Discovery:
+    """Search for models of runs in time and rank them.
+
+    The search finds candidates for each equation. The best combinations are matched to whole
+    trajectories, which rank them. Noisy data are searched again with the states of the best model.
+
+    Parameters
+    ----------
+    X
+        a `Dataset`, or states with times `t` and inputs `u`.
+    library
+        candidate terms, besides a catalogue of formulas; `Polynomial(2) + Fourier(1)` if None.
+    t, u
+        as for `OrthoReg.fit`.
+    atoms
+        formulas of your own.
+    physics
+        known physics, which every model obeys.
+    functions_of_time
+        whether oscillations and trends in time are candidates.
+    minutes
+        time limit, after which the best models so far are returned.
+    tried
+        number of combinations that are matched to trajectories.
+
+    Returns
+    -------
+    found
+        a `Discovery`: `.models`, ranked by score, and `.best`. The best model with library terms
+        is included.
+
+    Examples
+    --------
+    >>> import numpy as np, orthoreg as og
+    >>> t = np.linspace(0, 10, 300)
+    >>> x = 2 / (1 + np.exp(2 - t))  # x' = x - x^2/2
+    >>> og.discover(x[:, None], t=t).best.equations()
+    ["x0' = 1.000 x0 - 0.5000 x0**2"]
+    """
+    should_continue = time_budget(minutes)
+    data = (
+        as_dataset(X, None, t, u)
+        if t is not None or isinstance(X, Dataset | ChunkedDataset | list)
+        else None
+    )
+    if data is None:
+        raise InputError("discover() needs runs in time: a Dataset, or states X with times t=....")
+    if not (isinstance(tried, int) and tried > 0):
+        raise InputError(f"tried must be a whole number of at least 1; got {tried!r}.")
+    base = Polynomial(2) + Fourier(1) if library is None else as_library(library)
+    data = data.with_time_input() if functions_of_time else with_time_input(data, physics, base)
+    return _DiscoverySearch(
+        data, base, physics, atoms, is_expected=library is not None, should_continue=should_continue
+    ).run(tried)
+
+
+@final
+class _DiscoverySearch:
+    """The search over one data set, and its result as models."""
+
+    def __init__(
+        self,
+        data: Dataset,
+        base: AbstractLibrary,
+        physics: Physics | None,
+        atoms: Sequence[Atom],
+        *,
+        is_expected: bool,
+        should_continue: Callable[[], bool],
+    ):
+        self._data, self._should_continue = data, should_continue
+        unfitted = OrthoReg(augmentation=Zero())
+        self._rows, self._columns = training_rows(unfitted, Auto(), data, None, None, None)
+        bind = partial(bind_library, data, physics)
+        bound = bind(base)
+        if bound.features.parameters:
+            raise InputError(
+                "discover() estimates no constants inside known equations or library terms, such "
+                f"as '{bound.features.parameters[0]}'. Fit a model that has them, then call "
+                "model.explain(data)."
+            )
+        search_input = SearchInput(
+            data,
+            bound.features,
+            bound.knowledge,
+            bind,
+            self._columns.interpolation,
+            Auto(),
+            self._rows.point_extent.sample,
+            physics,
+            atoms,
+            is_expected=is_expected,
+        )
+        self._search = ModelSearch(search_input, should_continue)
+
+    def run(self, tried: int) -> Discovery:
+        """Return the models, best first, with their difference from the best."""
+        ranked = self._search.run(tried)
+        gaps = np.array([model.score for model in ranked]) - ranked[0].score
+        weights = np.exp(-gaps) / np.exp(-gaps).sum()
+        is_near = (gaps < limits.SHARPENED_GAP) & (np.arange(len(ranked)) < limits.SHARPENED_MODELS)
+        matches = [
+            self._search.ranking.sharpened(model)
+            if near and self._should_continue()
+            else model.matched
+            for model, near in zip(ranked, is_near.tolist(), strict=True)
+        ]
+        points, best = self._search.around, matches[0].field
+        models = [
+            self._model(model.combination, matches[i], is_near=bool(is_near[i])).ranked(
+                model.score,
+                float(gaps[i]),
+                float(weights[i]),
+                model.is_base,
+                self._difference(points, best, matches[i].field) if i else None,
+            )
+            for i, model in enumerate(ranked)
+        ]
+        return Discovery(tuple(models), timed_out=not self._should_continue())
+
+    def _model(self, combination: Combination, matched: Match, *, is_near: bool) -> DiscoveredModel:
+        """Return a matched combination as a model. Intervals of models far from the best one use
+        the curvature alone."""
+        field = matched.field
+        result = describe(field, self._rows)
+        certificate = certify(result, self._rows.outputs, field.features.names, normalized=True)
+        fit = Fit(
+            field, certificate, None, None, self._rows.extent.range,
+            refinement=matched.refinement(is_curved=is_near),
+        )  # fmt: skip
+        model = DiscoveredModel(
+            combination.library,
+            Zero(),
+            selection=Chosen(combination.library_terms),
+            physics=combination.physics,
+        )
+        return model._learn(fit, self._columns)
+
+    def _difference(
+        self, points: Float[np.ndarray, "P V"], best: HybridField, other: HybridField
+    ) -> Difference:
+        """Return where two fields differ most, with each equation in units of its size."""
+        with np.errstate(all="ignore"):
+            values = [np.nan_to_num(hybrid.values(points)) for hybrid in (best, other)]
+        size = np.maximum(np.sqrt(np.mean(self._rows.targets**2, axis=0)), 1e-300)
+        distance = np.abs(values[0] - values[1]) / size
+        row, c = (int(i) for i in np.unravel_index(int(np.argmax(distance)), distance.shape))
+        return Difference(
+            self._rows.outputs[c],
+            dict(zip(self._data.variable_names, points[row].tolist(), strict=True)),
+            float(values[0][row, c]),
+            float(values[1][row, c]),
+            f"{equation_names(self._rows.outputs, self._data.velocity_of)[c]}'",
+        )

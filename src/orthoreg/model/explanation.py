@@ -1,32 +1,145 @@
-"""`Explanation`: proposals for what a library lacks, with what speaks for each."""
+"""`explain` for a fitted model: proposals for what its library lacks, and accepting them."""
 
-from dataclasses import dataclass, field
-from typing import Any, final
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
+from time import time
+from typing import Any, Self, final
 
 import numpy as np
+from jaxtyping import Float
+from numpy.typing import ArrayLike
 
 from .._common.errors import InputError
 from .._common.html import html_lines, html_sentences, html_table
-from ..export import equation_mathml, typeset_sentence
+from .._common.parallel import one_thread
+from .._common.scikit import clone
+from ..data import AnyRows, Dataset
+from ..export import equation_mathml, equation_names, significant, typeset_sentence
 from ..findings._words import interval, whole_percent
-from ..search.formulas import Alternative, Candidate, Constant
-from .accepting import Addition, extended
+from ..losses import Weak
+from ..matching import judge
+from ..physics import Bound, Physics, bind_physics
+from ..search.formulas import (
+    Alternative,
+    Atom,
+    Candidate,
+    EquationProposals,
+    Measurements,
+    ModelSearch,
+    ProposalConstant,
+    ScoredCandidate,
+    SearchInput,
+    explain_rows,
+    gather_evidence,
+    measurements,
+    proposals_by_rows,
+    proposals_by_trajectories,
+    rows_as_measurements,
+    short_terms,
+)
+from ..search.rows import Chosen
+from ..terms import AbstractLibrary, PerState, Terms, as_library, to_text
+from . import _limits as limits
+from .model import AbstractModel
+from .validation import (
+    in_states_of,
+    known_dataset,
+    known_variables,
+    run_rows,
+    training_rows,
+)
+
+
+@final
+@dataclass(frozen=True)
+class Addition:
+    """The data needed to accept a proposal: the equation, the new terms with bounds of their inner
+    parameters, and the library terms that the equation keeps."""
+
+    equation: str
+    formula: str
+    gain: float
+    new: tuple[str, ...]
+    bounds: Mapping[str, tuple[float, float]]
+    kept: tuple[str, ...]
+
+    @classmethod
+    def of(
+        cls, equation: str, formula: str, gain: float, candidate: Candidate, suffix: str
+    ) -> Self:
+        """Return the addition of a candidate. Simple numbers stay, and other parameters are
+        estimated near their values; `suffix` makes their names unique."""
+        new, bounds = list[str](), dict[str, tuple[float, float]]()
+        for k in candidate.new:
+            text, ends = candidate.fit.written(k, suffix)
+            new.append(text)
+            bounds |= ends
+        kept = tuple(
+            term.written_as or to_text(term.expression)
+            for term in candidate.fit.terms
+            if term.known
+        )
+        return cls(equation, formula, gain, tuple(new), bounds, kept)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, entries: Mapping[str, Any]) -> Self:
+        """Read what `to_dict` wrote, perhaps by way of JSON."""
+        return cls(
+            str(entries["equation"]),
+            str(entries["formula"]),
+            float(entries["gain"]),
+            tuple(str(text) for text in entries["new"]),
+            {str(name): (float(low), float(high))
+             for name, (low, high) in entries["bounds"].items()},
+            tuple(str(text) for text in entries["kept"]),
+        )  # fmt: skip
+
+
+def extended(
+    model: AbstractModel, additions: Sequence[Addition], data: Dataset | tuple[Any, Any, Any]
+) -> AbstractModel:
+    """Return a new model with the new terms in its library, fitted to the data. The terms of the
+    changed equations are fixed; the other equations are fitted as before."""
+    recipe = model.recipe()
+    terms_of = {
+        addition.equation: Terms(addition.new, dict(addition.bounds)) for addition in additions
+    }
+    larger: AbstractModel = clone(model).set_params(
+        library=as_library(recipe.library) + PerState(terms_of)
+    )
+    if "selection" in larger.get_params(deep=False):
+        chosen = {addition.equation: (*addition.kept, *addition.new) for addition in additions}
+        selection = recipe.selection
+        if isinstance(selection, Chosen):
+            chosen, selection = dict(selection.terms) | chosen, selection.others
+        larger.set_params(selection=Chosen(chosen, selection), sparsity=None)
+    fitted = larger.fit(*data[:2], u=data[2]) if isinstance(data, tuple) else larger.fit(data)
+    accepted = [
+        {"equation": addition.equation, "formula": addition.formula, "gain": addition.gain}
+        for addition in additions
+    ]
+    fitted.fit_ = replace(fitted.fit_, accepted=(*model.accepted_, *accepted))
+    return fitted
 
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class Proposal:
-    """Terms that one equation lacks, and what speaks for them.
+    """Terms that one equation lacks, with their evidence.
 
-    `formula` are the new terms, `terms` each of them; `text` is the whole equation. `gain` is in
-    nats, over the best that the library can do. `inside` and `outside` are the shares of what the
-    library leaves beyond noise that the proposal explains, among the data and on their outer shell,
-    None where single rows show noise only;
-    `probability` is how often resamples prefer it. `constants` have intervals, `alternatives`
-    cannot be told apart from it, `changes` are the coefficients of library terms in the model, and
-    if it is accepted.
-    `partial_residual` (R, 2) has what the new terms say at each row, and what the other terms
-    leave for them; `plotting.plot_proposal` draws it.
+    `formula` is the sum of the new `terms`, and `text` the whole equation. `gain` is the
+    improvement of the score in nats over the best candidate of the library. `inside` and `outside`
+    are the shares of the library's residual, beyond noise, that the proposal explains on the inner
+    data and on their outer shell; None if single rows show only noise. `probability` is the share
+    of resamples that prefer the proposal. `constants` have intervals, `alternatives` are formulas
+    that the data do not distinguish from it, and `changes` are the coefficients of library terms
+    before and after. `partial_residual` (R, 2) holds the new terms at each row, and the target
+    without the other terms; `plotting.plot_proposal` draws it.
     """
 
     equation: str
@@ -37,31 +150,31 @@ class Proposal:
     inside: float | None
     outside: float | None
     probability: float
-    constants: tuple[Constant, ...]
+    constants: tuple[ProposalConstant, ...]
     alternatives: tuple[Alternative, ...]
     changes: dict[str, tuple[float, float]]
-    partial_residual: Any
+    partial_residual: Float[np.ndarray, "R 2"]
     candidate: Candidate
     _explanation: "list[Explanation]" = field(default_factory=list)
 
-    def accept(self) -> Any:
-        """A new model whose library has these terms too, fitted to the same data."""
+    def accept(self) -> AbstractModel:
+        """Return a new model whose library has these terms, fitted to the same data."""
         return self._explanation[0].accept(self)
 
     def addition(self, suffix: str = "0") -> Addition:
-        """What accepting the proposal needs, as plain data."""
+        """Return the data needed to accept the proposal."""
         return Addition.of(self.equation, self.formula, self.gain, self.candidate, suffix)
 
-    def values(self, variables: Any) -> Any:
-        """The proposed right-hand side at states, then inputs (N, V)."""
+    def values(self, variables: ArrayLike) -> Float[np.ndarray, " N"]:
+        """Return the proposed right-hand side at states, then inputs (N, V)."""
         return self.candidate.values(np.asarray(variables, dtype=float))
 
     def to_mathml(self) -> str:
-        """The whole equation as one MathML element."""
+        """Return the whole equation as one MathML element."""
         fit = self.candidate.fit
         pairs = [
-            (float(w), shape.at([float(f"{v:.4g}") for v in values]))
-            for shape, values, w in zip(fit.shapes, fit.values, fit.coefficients, strict=True)
+            (float(w), term.at([float(f"{v:.4g}") for v in values]))
+            for term, values, w in zip(fit.terms, fit.values, fit.coefficients, strict=True)
         ]
         model = self._explanation[0].model if self._explanation else None
         return equation_mathml(self.equation, {} if model is None else model.velocity_of_, pairs)
@@ -73,7 +186,7 @@ class Proposal:
 
     @property
     def explains(self) -> str:
-        """The shares that it explains as a sentence without its subject."""
+        """The explained shares as a sentence without its subject."""
         shares = [(self.inside, "inside"), (self.outside, "on the outer shell")]
         known = [(share, where) for share, where in shares if share is not None]
         better = [(whole_percent(share), where) for share, where in known if share >= 0]
@@ -88,7 +201,7 @@ class Proposal:
         return " but ".join(words) or "matters on trajectories, while single rows show noise only"
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain data."""
+        """Return plain data."""
         return {
             "equation": self.equation,
             "formula": self.formula,
@@ -98,8 +211,8 @@ class Proposal:
             "inside": self.inside,
             "outside": self.outside,
             "probability": self.probability,
-            "constants": [vars_of(one) for one in self.constants],
-            "alternatives": [vars_of(one) for one in self.alternatives],
+            "constants": [dict(vars(record)) for record in self.constants],
+            "alternatives": [dict(vars(record)) for record in self.alternatives],
             "changes": {name: list(pair) for name, pair in self.changes.items()},
         }
 
@@ -110,27 +223,27 @@ class Proposal:
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class Explanation:
-    """What a fitted model lacks: `proposals`, best first; none where the library is enough.
-    `timed_out` says that the search was ended before all was tried."""
+    """What the library of a fitted model lacks: `proposals`, best first; none if the library is
+    sufficient. `timed_out` says that the time limit ended the search."""
 
-    model: Any
-    data: Any
+    model: AbstractModel
+    data: Dataset | tuple[Any, Any, Any]
     proposals: tuple[Proposal, ...]
     timed_out: bool = False
 
-    def accept(self, *which: "int | Proposal") -> Any:
-        """A new model with the terms of these proposals in its library, fitted to the same data;
-        without an argument those of the best proposal for each equation."""
-        chosen = [self._proposal(one) for one in which] or self._best_of_each()
-        if not chosen:
+    def accept(self, *which: "int | Proposal") -> AbstractModel:
+        """Return a new model with the terms of these proposals in its library, fitted to the same
+        data. Without arguments, the best proposal of each equation is accepted."""
+        proposals = [self._proposal(proposal) for proposal in which] or self._best_of_each()
+        if not proposals:
             raise InputError("There is no proposal to accept: the data show nothing to add.")
-        equations = [one.equation for one in chosen]
+        equations = [proposal.equation for proposal in proposals]
         if len(set(equations)) < len(equations):
             raise InputError(
                 f"Proposals for the same equation exclude each other; got two for "
                 f"'{max(equations, key=equations.count)}'. Accept one of them."
             )
-        additions = [one.addition(str(i)) for i, one in enumerate(chosen)]
+        additions = [proposal.addition(str(i)) for i, proposal in enumerate(proposals)]
         return extended(self.model, additions, self.data)
 
     def _proposal(self, which: "int | Proposal") -> Proposal:
@@ -144,79 +257,265 @@ class Explanation:
 
     def _best_of_each(self) -> list[Proposal]:
         best: dict[str, Proposal] = {}
-        for one in self.proposals:
-            best.setdefault(one.equation, one)
+        for proposal in self.proposals:
+            best.setdefault(proposal.equation, proposal)
         return list(best.values())
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain data."""
+        """Return plain data."""
         return {
-            "proposals": [one.to_dict() for one in self.proposals],
+            "proposals": [proposal.to_dict() for proposal in self.proposals],
             "timed_out": self.timed_out,
         }
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: the equations that are proposed, each with its evidence."""
+        """Return the proposed equations and their evidence as HTML."""
         if not self.proposals:
             return html_sentences([repr(self)])
         names = self.model.field_.features.variables
         columns = ("", "equation lacks", "gain", "explains inside", "outer shell", "preferred")
         rows = [
             (
-                f"[{i}]", typeset_sentence(f"{one.equation}': {one.formula}", names),
-                f"{one.gain:.0f} nats",
+                f"[{i}]", typeset_sentence(f"{proposal.equation}': {proposal.formula}", names),
+                f"{proposal.gain:.0f} nats",
                 *("-" if share is None else whole_percent(share)
-                  for share in (one.inside, one.outside, one.probability)),
+                  for share in (proposal.inside, proposal.outside, proposal.probability)),
             )
-            for i, one in enumerate(self.proposals)
+            for i, proposal in enumerate(self.proposals)
         ]  # fmt: skip
-        best = html_lines([one.to_mathml() for one in self._best_of_each()])
+        best = html_lines([proposal.to_mathml() for proposal in self._best_of_each()])
         return best + html_table(columns, rows, words=2)
 
     def __repr__(self) -> str:
-        late = ["The time was up before everything was tried."] if self.timed_out else []
+        notes = ["The time was up before everything was tried."] if self.timed_out else []
         if not self.proposals:
             nothing = "no formula that was tried explains what the library leaves."
             if len(self.model.knowledge().complete) == len(self.model.output_names_):
                 nothing = "all equations are given completely. End one with '+ ...' to extend it."
-            return " ".join([f"Nothing to add: {nothing}", *late])
-        first = {one.equation: one for one in reversed(self.proposals)}
+            return " ".join([f"Nothing to add: {nothing}", *notes])
+        first = {proposal.equation: proposal for proposal in reversed(self.proposals)}
         lines = [
-            f"[{i}] {describe_proposal(one, in_full=first[one.equation] is one)}"
-            for i, one in enumerate(self.proposals)
+            f"[{i}] {describe_proposal(proposal, in_full=first[proposal.equation] is proposal)}"
+            for i, proposal in enumerate(self.proposals)
         ]
-        return "\n".join([*lines, *late])
+        return "\n".join([*lines, *notes])
 
 
-def describe_proposal(one: Proposal, *, in_full: bool = True) -> str:
-    """A proposal and its evidence in a few lines."""
+def describe_proposal(proposal: Proposal, *, in_full: bool = True) -> str:
+    """Return a proposal and its evidence in a few lines of text."""
     if not in_full:
-        return f"or {one.formula}, gain {one.gain:.0f} nats"
+        return f"or {proposal.formula}, gain {proposal.gain:.0f} nats"
     lines = [
-        f"{one.equation}' lacks {one.formula}",
-        f"    {one.text}",
-        f"    gain {one.gain:.0f} nats; {one.explains}; preferred in "
-        f"{whole_percent(one.probability)} of resamples",
+        f"{proposal.equation}' lacks {proposal.formula}",
+        f"    {proposal.text}",
+        f"    gain {proposal.gain:.0f} nats; {proposal.explains}; preferred in "
+        f"{whole_percent(proposal.probability)} of resamples",
     ]
     lines += [
-        f"    {c.name}: {c.value:.5g}"
-        + (" (a simple number)" if c.is_snapped else "")
-        + f", 95% interval {interval(c.low, c.high)}"
-        for c in one.constants
+        f"    {constant.name}: {constant.value:.5g}"
+        + (" (a simple number)" if constant.is_snapped else "")
+        + f", 95% interval {interval(constant.low, constant.high)}"
+        for constant in proposal.constants
     ]
     lines += [
         f"    {name}: {before:.4g} -> {after:.4g}"
-        for name, (before, after) in one.changes.items()
+        for name, (before, after) in proposal.changes.items()
         if abs(after - before) > 0.01 * max(abs(before), abs(after))
     ]
     lines += [
         f"    a rival is {other.formula} ({other.gap:+.1f} nats); they differ most "
         f"at {', '.join(f'{name} = {value:.3g}' for name, value in other.where.items())}"
-        for other in one.alternatives
+        for other in proposal.alternatives
     ]
     return "\n".join(lines)
 
 
-def vars_of(one: Any) -> dict[str, Any]:
-    """The fields of a record."""
-    return dict(vars(one))
+@one_thread()
+def explanation_of(
+    model: AbstractModel,
+    X: Any,
+    y: Any,
+    t: Any,
+    u: Any,
+    atoms: Sequence[Atom],
+    minutes: float | None,
+    functions_of_time: bool,
+) -> Explanation:
+    """Return the proposals for a fitted model, by score. Proposals with worse extrapolation than
+    the library come last."""
+    should_continue = time_budget(minutes)
+    loss = model.recipe().loss
+    data = known_dataset(model, X, y, t, u)
+    if data is None:
+        if functions_of_time:
+            raise InputError("Functions of time need runs in time: a Dataset, or X with t=....")
+        rows, _ = training_rows(model, loss, X, y, t, u)
+        given = (X, y, u)
+        judged = _judged_by_rows(model, rows_as_measurements(rows), atoms, should_continue)
+    else:
+        given = data = in_states_of(model, data)
+        known_variables(model, data, None)  # refuses other names
+        timed = data.with_time_input() if functions_of_time else data
+        in_time = timed.derivatives is None
+        if in_time and int(timed.run_lengths.max()) > limits.MAX_POINT_ROWS:
+            judged = _judged_by_trajectories(model, timed, atoms, should_continue)
+        else:
+            judged = _judged_by_rows(model, measurements(loss, timed), atoms, should_continue)
+    shown = _shown([equation.proposals for equation in judged])
+    proposals = [
+        _proposal(model, equation, scored)
+        for equation, of_equation in zip(judged, shown, strict=True)
+        for scored in of_equation
+    ]
+    proposals = [
+        proposal
+        for proposal in proposals
+        if not proposal.is_worse_outside or proposal.probability > limits.MIN_PROBABILITY
+    ]
+    proposals.sort(key=lambda proposal: (proposal.is_worse_outside, -proposal.gain))
+    explanation = Explanation(model, given, tuple(proposals), timed_out=not should_continue())
+    for proposal in proposals:
+        proposal._explanation.append(explanation)
+    return explanation
+
+
+def _judged_by_rows(
+    model: AbstractModel,
+    rows: Measurements,
+    atoms: Sequence[Atom],
+    should_continue: Callable[[], bool],
+) -> list[EquationProposals]:
+    results = explain_rows(
+        rows,
+        model.field_.features,
+        atoms,
+        supports=_supports(model),
+        knowledge=model.knowledge(),
+        is_expected=not model.recipe().library_is_default,
+        should_continue=should_continue,
+    )
+    return [proposals_by_rows(result) for result in results]
+
+
+def _judged_by_trajectories(
+    model: AbstractModel, data: Dataset, atoms: Sequence[Atom], should_continue: Callable[[], bool]
+) -> list[EquationProposals]:
+    """Search as `discover` does, starting from the terms of the model."""
+    recipe, features = model.recipe(), model.field_.features
+    rows, columns = run_rows(data, recipe.loss)
+    given = SearchInput(
+        data,
+        features,
+        model.knowledge(),
+        partial(bind_library, data, recipe.physics),
+        dict(columns.interpolation) | model.input_interpolation_,
+        recipe.loss,
+        rows.point_extent.sample,
+        recipe.physics,
+        atoms,
+        is_expected=not recipe.library_is_default,
+        supports=_supports(model),
+        values=dict(zip(features.parameters, features.values, strict=True)),
+    )
+    search = ModelSearch(given, should_continue)
+    ranked = search.run(limits.MATCHED_COMBINATIONS)
+    if search.ranking.longest() < _window_steps(data, rows):
+        return [proposals_by_rows(result) for result in search.results]
+    found = judge(ranked[0].field, data.plan.clean, given.interpolation)
+    misfits = {} if found is None else dict(enumerate(found.of_equations(data)))
+    return [
+        proposals_by_trajectories(result, ranked, misfits.get(result.equation.output))
+        for result in search.results
+    ]
+
+
+def _window_steps(data: Dataset, rows: AnyRows) -> float:
+    """Return the steps in the widest window of the weak form; zero for rows of derivatives. If
+    trajectories can be followed over fewer steps, windows show more of the motion."""
+    if rows.windows is None:
+        return 0.0
+    return 2 * max(data.plan.half_widths(Weak().order)) / float(np.median(data.step_of_run()))
+
+
+def _supports(model: AbstractModel) -> dict[int, list[int]]:
+    support = np.asarray(model.field_.coefficients) != 0
+    return {c: np.flatnonzero(row).tolist() for c, row in enumerate(support)}
+
+
+def bind_library(
+    data: Dataset,
+    known: Physics | None,
+    library: AbstractLibrary,
+    physics: Physics | None = None,
+) -> Bound:
+    """Return a library as features of the data, with what `physics`, or else `known`, says."""
+    return bind_physics(
+        physics or known, library, data.variable_names, data.state_names,
+        dict(data.given_rates), data.schema.time_index,
+    )  # fmt: skip
+
+
+def _shown(proposals: Sequence[Sequence[ScoredCandidate]]) -> list[Sequence[ScoredCandidate]]:
+    """Return the first proposals of each equation, an equal number for each."""
+    count = sum(map(bool, proposals))
+    room = max(limits.MAX_PROPOSALS // max(count, 1), 1)
+    return [of_equation[:room] for of_equation in proposals]
+
+
+def time_budget(minutes: float | None) -> Callable[[], bool]:
+    """Return a function that says whether there is time left."""
+    if minutes is None:
+        return lambda: True
+    if not minutes > 0:
+        raise InputError(f"minutes must be more than 0; got {minutes!r}.")
+    deadline = time() + 60 * minutes  # wall-clock time, which remote workers share
+    return lambda: time() < deadline
+
+
+def _proposal(model: AbstractModel, judged: EquationProposals, scored: ScoredCandidate) -> Proposal:
+    labels = equation_names(model.output_names_, model.velocity_of_)
+    candidate = scored.candidate
+    evidence = gather_evidence(judged, scored, _coefficients(model, candidate.output))
+    terms = short_terms(candidate)
+    return Proposal(
+        model.output_names_[candidate.output],
+        " + ".join(terms),
+        terms,
+        equation_text(labels[candidate.output], candidate),
+        judged.base.score - scored.score,
+        evidence.inside,
+        evidence.outside,
+        evidence.probability,
+        evidence.constants,
+        evidence.alternatives,
+        evidence.changes,
+        evidence.partial,
+        candidate,
+    )
+
+
+def _coefficients(model: AbstractModel, output: int) -> dict[str, float]:
+    """Return the coefficients of one equation of the model by term, except given ones."""
+    features = model.field_.features
+    features = features.resolved() if features.values else features
+    weights, given = np.asarray(model.field_.coefficients)[output], model.knowledge().given[output]
+    return {
+        to_text(term): float(w)
+        for term, w, is_given in zip(features.terms, weights, given, strict=True)
+        if w and not is_given
+    }
+
+
+def equation_text(label: str, candidate: Candidate) -> str:
+    """Return a candidate as a line: theta'' = -1.000 sin(theta) + 0.3000 cos(3*theta)."""
+    text = ""
+    for term, values, w in zip(
+        candidate.fit.terms, candidate.fit.values, candidate.fit.coefficients, strict=True
+    ):
+        name = to_text(term.at([float(f"{v:.4g}") for v in values]))
+        size = significant(abs(float(w)), 4)
+        name = f"({name})" if name[0].isdigit() else name  # 2 (1/(1 + x)), not 2 1/(1 + x)
+        body = size if name == "(1)" else f"{size} {name}"
+        sign = "-" if w < 0 else "+"
+        text += f" {sign} {body}" if text else f"-{body}" if w < 0 else body
+    return f"{label}' = {text or '0'}"

@@ -1,4 +1,4 @@
-"""`AbstractExports`: a fitted model in the languages of others."""
+"""`AbstractExports`: the attributes of a fitted model, and its export to other languages."""
 
 import abc
 import os
@@ -20,7 +20,7 @@ from ..terms import parameters_of
 
 
 class AbstractExports(abc.ABC):
-    """The methods that write a fitted model for other programs."""
+    """The fitted attributes of a model, and methods that write it for other programs."""
 
     fit_: Fit
 
@@ -43,7 +43,7 @@ class AbstractExports(abc.ABC):
 
     @property
     def state_range_(self) -> np.ndarray:
-        """The least and largest value of each state in the training data."""
+        """The smallest and largest value of each state in the training data."""
         return self.fit_.range[:, : len(self.state_names_)]
 
     @property
@@ -60,7 +60,7 @@ class AbstractExports(abc.ABC):
 
     @property
     def parameters_(self) -> dict[str, float]:
-        """Constants inside the terms in use, and those of known equations, by name."""
+        """Constants inside the used terms and in known equations, by name."""
         used = self.field_.features.only(np.flatnonzero(self.support_.any(axis=0)).tolist())
         in_use = frozenset().union(*(parameters_of(term) for term in used.terms))
         return {
@@ -83,7 +83,7 @@ class AbstractExports(abc.ABC):
 
     @property
     def columns_(self) -> dict[str, Any]:
-        """The columns with the times and with what tells runs apart."""
+        """The names of the columns with the times and with the runs."""
         return {"time": self.schema_.time_name, "group": self.schema_.group_name}
 
     @property
@@ -96,23 +96,23 @@ class AbstractExports(abc.ABC):
 
     @property
     def clock_(self) -> str:
-        """The input that is the time itself; empty if none is."""
+        """The name of the input that is time; empty if there is none."""
         return self.schema_.time_input or ""
 
     @abc.abstractmethod
     def knowledge(self) -> Knowledge:
-        """What is known of the coefficients beside the data, as constraints."""
+        """Return what is known of the coefficients besides the data, as constraints."""
 
     def to_sympy(self, *, residual: bool = True) -> list[Any]:
-        """One SymPy expression per equation. A residual stands in it as a function of all
-        variables, `residual_<name>(...)`; with `residual=False` it is left out.
+        """Return one SymPy expression per equation. A residual is a function of all variables,
+        `residual_<name>(...)`.
 
         `sympy.lambdify(symbols, expression, [{"residual_v": f}, "numpy"])` gives it a value.
 
         Parameters
         ----------
         residual
-            whether it stands in the expressions.
+            whether the expressions include it.
 
         Returns
         -------
@@ -131,7 +131,7 @@ class AbstractExports(abc.ABC):
         return export.to_sympy(self.field_, self.output_names_, residual=residual)
 
     def to_latex(self, precision: int = 4) -> list[str]:
-        r"""One line of LaTeX per equation; a residual is a function r of all variables.
+        r"""Return one line of LaTeX per equation. A residual is a function r of all variables.
 
         Parameters
         ----------
@@ -141,7 +141,7 @@ class AbstractExports(abc.ABC):
         Returns
         -------
         lines
-            in the order of `output_names_`; one for an equation of second order.
+            in the order of `output_names_`; an equation of second order is one line.
 
         Examples
         --------
@@ -156,7 +156,7 @@ class AbstractExports(abc.ABC):
         return export.to_latex(self.field_, self.output_names_, precision, self.velocity_of_, given)
 
     def to_mathml(self, precision: int = 4) -> list[str]:
-        """One MathML element per equation, for pages and notebooks; a residual is a function r.
+        """Return one MathML element per equation. A residual is a function r.
 
         Parameters
         ----------
@@ -184,7 +184,7 @@ class AbstractExports(abc.ABC):
         )  # fmt: skip
 
     def _relations(self, precision: int) -> list[export.MathEquation]:
-        """Equations with several derivatives, typeset as they were written."""
+        """Return the equations with several derivatives, typeset as the user wrote them."""
         variables, outputs = self.field_.features.variables, self.output_names_
         return [
             export.math_relation(rate, sides, variables, outputs, self.velocity_of_)
@@ -193,12 +193,12 @@ class AbstractExports(abc.ABC):
         ]
 
     def to_python(self) -> str:
-        """Source of a NumPy function `vector_field(variables)`, the residual included.
+        """Return the source of a NumPy function `vector_field(variables)`, including the residual.
 
         Returns
         -------
         source
-            which needs NumPy alone.
+            which needs only NumPy.
 
         Examples
         --------
@@ -214,8 +214,8 @@ class AbstractExports(abc.ABC):
         return export.to_python(self.field_, self.output_names_)
 
     def to_c(self) -> str:
-        """Source of a C99 function `void vector_field(const double *z, double *dxdt)`, the
-        residual included; `z` holds the states, then the inputs.
+        """Return the source of a C99 function `void vector_field(const double *z, double *dxdt)`,
+        including the residual. `z` contains the states, then the inputs.
 
         Returns
         -------
@@ -234,8 +234,8 @@ class AbstractExports(abc.ABC):
         return export.to_c(self.field_, self.output_names_)
 
     def to_julia(self) -> str:
-        """Source of a Julia function `vector_field(z)`, the residual included; `z` holds the
-        states, then the inputs. It needs no package.
+        """Return the source of a Julia function `vector_field(z)`, including the residual. `z`
+        contains the states, then the inputs. The function needs no package.
 
         Returns
         -------
@@ -254,8 +254,8 @@ class AbstractExports(abc.ABC):
         return export.to_julia(self.field_, self.output_names_, len(self.state_names_))
 
     def to_matlab(self) -> str:
-        """Source of the file vector_field.m for MATLAB and GNU Octave, the residual included: a
-        function of the column of states, then inputs.
+        """Return the source of a file vector_field.m for MATLAB and GNU Octave, including the
+        residual: a function of a column with the states, then the inputs.
 
         Returns
         -------
@@ -274,8 +274,8 @@ class AbstractExports(abc.ABC):
         return export.to_matlab(self.field_, self.output_names_, len(self.state_names_))
 
     def to_modelica(self, name: str = "HybridModel") -> str:
-        """Source of a Modelica model of this name, the residual included: one variable per state,
-        which starts in the middle of the training data, and one input per input.
+        """Return the source of a Modelica model, including the residual. It has one variable per
+        state, which starts in the middle of the training data, and one input per input.
 
         Parameters
         ----------
@@ -300,10 +300,11 @@ class AbstractExports(abc.ABC):
         )
 
     def to_fmu(self, path: str | os.PathLike[str], name: str = "HybridModel") -> None:
-        """Writes a Functional Mock-up Unit (FMI 2.0, model exchange), the residual included, which
-        simulators of many makers import. It is compiled here, for this machine, and holds the C
-        source for others. States are its outputs, and start in the middle of the training data;
-        jumps of `sign` and `heaviside` are no events in it.
+        """Write a Functional Mock-up Unit (FMI 2.0, model exchange), including the residual.
+
+        The unit is compiled for this machine and contains the C source for others. Its outputs are
+        the states, which start in the middle of the training data. Jumps of `sign` and `heaviside`
+        are not events.
 
         Parameters
         ----------
@@ -326,7 +327,7 @@ class AbstractExports(abc.ABC):
             stream.write(contents)
 
     def _starts(self, name: str) -> list[float]:
-        """Where states start; refuses a name that other programs do not take for a model."""
+        """Return the initial states; refuse a name that other programs do not accept."""
         check_is_fitted(self)
         self._check_equations()
         if not (name.isascii() and name.isidentifier()):
@@ -337,8 +338,9 @@ class AbstractExports(abc.ABC):
         return self.state_range_.mean(axis=0).tolist()
 
     def to_jax(self) -> JaxField:
-        """The model as a pure JAX function f(t, x, parameters, u), with its `.parameters`: for
-        diffrax, `ODETerm(model.to_jax())`; for optax, gradients with respect to the parameters.
+        """Return the model as a pure JAX function f(t, x, parameters, u) with its `.parameters`.
+
+        For diffrax, use `ODETerm(model.to_jax())`; optax can optimise the parameters.
 
         Returns
         -------
@@ -360,13 +362,13 @@ class AbstractExports(abc.ABC):
         return export.to_jax(self.field_, len(self.state_names_), self.clock_)
 
     def to_pysindy(self) -> Any:
-        """A fitted `pysindy.SINDy` that predicts the same. Its library has one function for each
-        term in use, and one for the residual of an equation that has one, with coefficient 1.
+        """Return a fitted `pysindy.SINDy` with the same predictions. Its library has one function
+        for each used term, and one with coefficient 1 for each residual.
 
         Returns
         -------
         model
-            a `pysindy.SINDy`, which needs the extra of that name.
+            a `pysindy.SINDy`, which needs the extra `pysindy`.
 
         Examples
         --------

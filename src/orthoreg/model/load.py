@@ -1,4 +1,4 @@
-"""`load`: model files back into estimators."""
+"""`load`: estimators from model files."""
 
 import os
 
@@ -12,7 +12,7 @@ _MODELS = {kind.__name__: kind for kind in (OrthoReg, STLSQ, PINN, UniversalODE)
 
 
 def load(path: str | os.PathLike[str]) -> AbstractModel:
-    """The model that `save` wrote. Nothing from the file is run.
+    """Load a model that `save` wrote. No code from the file is run.
 
     Parameters
     ----------
@@ -22,7 +22,7 @@ def load(path: str | os.PathLike[str]) -> AbstractModel:
     Returns
     -------
     model
-        as it was saved; `predict` gives the same bits.
+        the saved model, with identical predictions.
 
     Examples
     --------

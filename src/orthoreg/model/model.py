@@ -1,32 +1,26 @@
-"""`AbstractModel`: what every estimator here can do, thin methods over the layers below."""
+"""`AbstractModel`: the scikit-learn contract, simulation and files, as thin methods over the layers
+below."""
 
 import os
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from .. import export
 from .._common.errors import InputError
-from .._common.progress import step
+from .._common.parallel import one_thread
 from .._common.scikit import AbstractEstimator, check_is_fitted
-from .._common.threads import one_thread
 from .._persistence import write_model
 from ..data import ChunkedDataset, Dataset
-from ..diagnostics import certify
 from ..findings import Summary
 from ..fitting import (
     Columns,
     Fit,
     TrainingRuns,
-    adapt,
-    fit_all,
-    fit_runs,
     knowledge_of,
-    needs_rows,
-    with_row_uncertainty,
 )
 from ..matching import starting_states
 from ..physics import Knowledge, with_rates
@@ -34,18 +28,13 @@ from ..simulation import Inputs, Rollout, chosen_interpolation, run_inputs, simu
 from ..terms import FeatureMap, parameter_bounds
 from .parts import model_params, model_parts, restored, restored_summary
 from .reading import AbstractReading
-from .refining import refinement_of
 from .rollouts import rollouts
 from .validation import (
-    given_runs,
     in_states_of,
     known_dataset,
     known_variables,
-    run_rows,
     simulation_arrays,
     training_rows,
-    warn_of_few_rows,
-    with_time_input,
 )
 
 if TYPE_CHECKING:  # imported by `explain`, which few fits are followed by
@@ -54,35 +43,35 @@ if TYPE_CHECKING:  # imported by `explain`, which few fits are followed by
 
 
 class AbstractModel(AbstractReading, AbstractEstimator):
-    """What every model can do once it knows its parts: the scikit-learn contract, derivatives,
-    simulations, equations and files. A final class adds its constructor and `recipe`."""
+    """A model that can be fitted, simulated, explained and saved. A final class adds its
+    constructor and `recipe`."""
 
     seed: Any
     feature_names_in_: Any  # scikit-learn's: set when a frame with column names was fitted
     n_features_in_: int
-    _summary: Summary | None = None  # the last one that was made, which a model file keeps
+    _summary: Summary | None = None  # the latest one, which a model file keeps
 
     # -- learning ------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any = None, *, t: Any = None, u: Any = None) -> Self:
-        """Learns from data, and returns the model itself.
+        """Fit the model to data and return it.
 
         Parameters
         ----------
         X
             a `Dataset` or `ChunkedDataset`; or states with times `t`, one array (T, n) or a list of
-            them; or states (N, n) with derivatives `y`, the form of scikit-learn.
+            arrays; or states (N, n) with derivatives `y`, as in scikit-learn.
         y
             derivatives at the rows of `X`, (N, n).
         t
             times of the rows, or the step between them.
         u
-            inputs at the rows, (T, m) or a list of such.
+            inputs at the rows, (T, m) or a list of arrays.
 
         Returns
         -------
         model
-            this model, fitted; all that was learned ends in `_`.
+            this model, fitted; learned attributes end in `_`.
 
         Examples
         --------
@@ -91,16 +80,18 @@ class AbstractModel(AbstractReading, AbstractEstimator):
         >>> og.OrthoReg(og.Polynomial(1)).fit(np.exp(-t)[:, None], t=t).equations()
         ["x0' = -1.000 x0"]
         """
+        from .learning import fit_together
+
         return fit_together([self], X, y, t=t, u=u)[0]
 
     def _learn(self, fit: Fit, columns: Columns, runs: TrainingRuns | None = None) -> Self:
-        """Takes over what was found; `runs` are those of a fit that did not follow them."""
+        """Store a fit; `runs` are given if the fit did not follow their trajectories."""
         recipe, known = self.recipe(), self._knowledge(fit.field.features, columns)
         bounds = parameter_bounds(recipe.library) | known.parameter_bounds
         return self._hold(fit.with_columns(columns, known, bounds, runs))
 
     def _hold(self, fit: Fit) -> Self:
-        """This model with a fit."""
+        """Store a complete fit and return the model."""
         assert fit.columns is not None
         self.fit_ = fit
         self._summary = None
@@ -112,17 +103,17 @@ class AbstractModel(AbstractReading, AbstractEstimator):
         return self
 
     def adapt(self, X: Any, y: Any = None, *, t: Any = None, u: Any = None) -> Self:
-        """A new model for another system of the same make: terms and residual stay, coefficients
-        are refitted to the new data, which are given as to `fit`. This model does not change.
+        """Return a new model for a similar system. Terms and residual stay, and the coefficients
+        are refitted to new data. This model does not change.
 
-        Coefficients are expected to differ from the old ones by some share of their size. How
-        large a share is usual is estimated from the new data, and so is how far their errors let
-        a change be trusted, with errors counted by run or stretch, as neighbouring rows err alike.
-        A change that the data establish is taken in full, as least squares has it; one that they
-        leave open is not made; between, it is made in part. So a few rows are enough.
+        Coefficients are expected to differ from the old ones by some share of their size. This
+        share is estimated from the new data, and so are the errors of the changes, by run or
+        stretch, because errors of neighbouring rows are correlated. A change that the data
+        determine is made in full, as by least squares; one that they do not determine is not made,
+        and one between is made in part. Therefore a few rows are sufficient.
 
-        The new `certificate_` is evaluated on the new data. No bound is claimed there: the residual
-        was made orthogonal on the old ones.
+        The new `certificate_` is evaluated on the new data. It claims no bound, because the
+        residual is orthogonal on the old data only.
 
         Parameters
         ----------
@@ -143,49 +134,25 @@ class AbstractModel(AbstractReading, AbstractEstimator):
         (["x0' = -1.000 x0"], ["x0' = -1.200 x0"])
         """
         check_is_fitted(self)
-        recipe = self.recipe()
-        data = known_dataset(self, X, y, t, u)
-        if data is not None:
-            X, y, u = data, None, None
-        rows, given = training_rows(self, recipe.loss, X, y, None, u)
-        if t is None:
-            self._variables(X, u)  # refuses other names
-        for what, known, found in (
-            ("states", self.state_names_, given.schema.state_names),
-            ("inputs", self.input_names_, given.schema.input_names),
-            ("targets", self.output_names_, given.outputs),
-        ):
-            if len(known) != len(found):
-                raise InputError(
-                    f"The model has {len(known)} {what}; the new data have {len(found)}."
-                )
-        targets = recipe.loss.targets(rows, self.field_.values)
-        known = self.knowledge()
-        result = adapt(self.field_, replace(rows, targets=targets), known)
-        # what is known, which scaling would round
-        coefficients = known.rounded(np.array(result.coefficients))
-        certificate = certify(
-            result, self.output_names_, self.field_.features.names,
-            normalized=recipe.solver.normalize,
-        )  # fmt: skip
-        field = replace(self.field_, coefficients=coefficients)
-        return copy(self)._hold(self.fit_.with_field(field, certificate))
+        from .learning import adapted
+
+        return copy(self)._hold(self.fit_.with_field(*adapted(self, X, y, t, u)))
 
     def refine(self, X: Any, *, t: Any = None, u: Any = None) -> Self:
-        """A new model with the same terms whose constants match whole trajectories: a `Dataset`,
-        or states `X` with times `t` and inputs `u`. This model does not change.
+        """Return a new model with the same terms, whose constants match whole trajectories. This
+        model does not change.
 
         Coefficients, parameters inside terms, the residual's weights and the initial states are
-        estimated together, on short segments first, then on longer ones, down to the measurement
-        noise; smoothing and differences play no part. The new constants are kept only if they
-        forecast held-out runs, or the end of a single one, no worse. `refinement_` says what was
-        gained (`.status`) and how well the constants are known (`.covariance`, `.interval()`),
-        which is what `bootstrap` and the summary then show. Wrong terms are not repaired.
+        estimated together, first on short segments, then on longer ones. Neither smoothing nor
+        differences are used. The new constants are kept only if they forecast held-out runs, or
+        the end of a single run, at least as well. `refinement_` contains the gain (`.status`) and
+        the uncertainty of the constants (`.covariance`, `.interval()`), which `bootstrap` and the
+        summary then show. Wrong terms are not repaired.
 
         Parameters
         ----------
         X, t, u
-            runs in time, as for `fit`.
+            runs in time: a `Dataset`, or states with times and inputs, as for `fit`.
 
         Returns
         -------
@@ -203,6 +170,8 @@ class AbstractModel(AbstractReading, AbstractEstimator):
         """
         check_is_fitted(self)
         self._check_equations()
+        from .learning import refinement_of
+
         refinement, certificate = refinement_of(self, X, t, u)
         fit = replace(
             self.fit_, field=refinement.field, certificate=certificate, refinement=refinement,
@@ -221,11 +190,11 @@ class AbstractModel(AbstractReading, AbstractEstimator):
         functions_of_time: bool = False,
         minutes: float | None = None,
     ) -> "Explanation":
-        """What the model's library lacks.
+        """Search for formulas that the model's library lacks.
 
-        Formulas of a catalogue are sought together with the library's terms, so that coefficients
-        may change when one is added. Where nothing is clearly better than the library there are no
-        proposals. What the model's physics says holds for them too. This model stays as it is.
+        Formulas of a catalogue are fitted together with the library's terms, so coefficients may
+        change when a formula is added. There are no proposals if nothing is clearly better than the
+        library. Proposals obey the model's physics. This model does not change.
 
         Parameters
         ----------
@@ -234,15 +203,15 @@ class AbstractModel(AbstractReading, AbstractEstimator):
         atoms
             formulas of your own.
         functions_of_time
-            offers oscillations and trends of the time itself.
+            whether oscillations and trends in time are candidates.
         minutes
-            after which the best so far is returned.
+            time limit, after which the best proposals so far are returned.
 
         Returns
         -------
         found
-            an `Explanation`: `.proposals`, ranked formulas with their evidence; `.accept(i)` is a
-            new model with those terms.
+            an `Explanation`: `.proposals` are ranked formulas with their evidence, and `.accept(i)`
+            returns a new model with those terms.
 
         Examples
         --------
@@ -254,17 +223,17 @@ class AbstractModel(AbstractReading, AbstractEstimator):
         ('sin(3*x0)', ["x0' = -1.000 x0 + 0.5000 sin(3*x0)"])
         """
         check_is_fitted(self)
-        from .explaining import explanation_of
+        from .explanation import explanation_of
 
         return explanation_of(self, X, y, t, u, atoms, minutes, functions_of_time)
 
     def knowledge(self) -> Knowledge:
-        """What is known of the coefficients beside the data, as constraints.
+        """Return what is known of the coefficients besides the data, as constraints.
 
         Returns
         -------
         knowledge
-            `.fixed` and `.values`: which coefficients were given, and as what.
+            `.fixed` and `.values`: which coefficients were given, and their values.
 
         Examples
         --------
@@ -279,7 +248,7 @@ class AbstractModel(AbstractReading, AbstractEstimator):
         return self.fit_.knowledge
 
     def _knowledge(self, features: FeatureMap, columns: Columns) -> Knowledge:
-        """The same, for terms and data."""
+        """Return what is known of the coefficients for these terms and columns."""
         schema, outputs = columns.schema, columns.outputs
         given = {
             outputs.index(position): schema.state_names.index(velocity)
@@ -294,15 +263,14 @@ class AbstractModel(AbstractReading, AbstractEstimator):
     # -- using ---------------------------------------------------------------------------
 
     def predict(self, X: Any, u: Any = None) -> np.ndarray:
-        """Derivatives at states.
+        """Return the derivatives at states.
 
         Parameters
         ----------
         X
-            states (N, n), a frame with their names, or a `Dataset`, whose rows are taken one after
-            the other.
+            states (N, n), a frame with their names, or a `Dataset`.
         u
-            inputs (N, m), where the model has some and `X` does not hold them.
+            inputs (N, m), if the model has inputs and `X` does not contain them.
 
         Returns
         -------
@@ -319,10 +287,10 @@ class AbstractModel(AbstractReading, AbstractEstimator):
         """
         if not hasattr(self, "field_"):
             check_is_fitted(self)  # costs more than the prediction of one row
-        return self._shaped(self.field_.values(self._variables(X, u)))
+        return self._shaped(self.field_.values(known_variables(self, X, u)))
 
     def decompose(self, X: Any, u: Any = None) -> tuple[np.ndarray, np.ndarray]:
-        """The two parts of `predict(X, u)`.
+        """Return the two parts of `predict(X, u)`.
 
         Parameters
         ----------
@@ -332,7 +300,7 @@ class AbstractModel(AbstractReading, AbstractEstimator):
         Returns
         -------
         symbolic, neural
-            what the equations and what the residual contribute, (N, n) each.
+            the parts of the equations and of the residual, (N, n) each.
 
         Examples
         --------
@@ -344,12 +312,12 @@ class AbstractModel(AbstractReading, AbstractEstimator):
         ([[-2.0]], [[0.0]])
         """
         check_is_fitted(self)
-        variables = self._variables(X, u)
+        variables = known_variables(self, X, u)
         field = self.field_
         return self._shaped(field.symbolic(variables)), self._shaped(field.neural(variables))
 
     def distance(self, X: Any, u: Any = None) -> np.ndarray:
-        """How far each state is from the training data, as `Gate` measures it.
+        """Return the distance of each state from the training data, as `Gate` measures it.
 
         Parameters
         ----------
@@ -359,7 +327,7 @@ class AbstractModel(AbstractReading, AbstractEstimator):
         Returns
         -------
         distance
-            (N,): 1 at the edge of the training data, less inside.
+            (N,): 1 at the edge of the training data, smaller inside.
 
         Examples
         --------
@@ -371,32 +339,30 @@ class AbstractModel(AbstractReading, AbstractEstimator):
         """
         check_is_fitted(self)
         if self.field_.region is None:
-            raise InputError("The model has no gate, which is what measures distance; fit one "
-                             "with gate=Gate().")  # fmt: skip
-        return self.field_.region.distance(self._variables(X, u))
+            raise InputError(
+                "The model has no gate, which measures distance; fit one with gate=Gate()."
+            )
+        return self.field_.region.distance(known_variables(self, X, u))
 
     def _shaped(self, values: np.ndarray) -> np.ndarray:
         return values[:, 0] if self._columns.target_is_flat else values
 
-    def _variables(self, X: Any, u: Any) -> np.ndarray:
-        return known_variables(self, X, u)
-
     def score(
         self, X: Any, y: Any = None, sample_weight: Any = None, *, t: Any = None, u: Any = None
     ) -> float:
-        """R^2 of the predicted derivatives, the mean over equations that were learned.
+        """Return R^2 of the predicted derivatives, averaged over the learned equations.
 
         Parameters
         ----------
         X, y, t, u
             data, as for `fit`.
         sample_weight
-            of rows; for `X` and `y` alone.
+            weights of the rows, if `X` and `y` are arrays.
 
         Returns
         -------
         r2
-            1 for a perfect model, 0 for one that is no better than the mean.
+            1 for a perfect model, 0 for one that predicts the mean.
 
         Examples
         --------
@@ -419,7 +385,7 @@ class AbstractModel(AbstractReading, AbstractEstimator):
         return float(r2_score(y, self.predict(X, u), sample_weight=sample_weight))
 
     def target_derivatives(self, data: Dataset) -> np.ndarray:
-        """The derivatives at the rows of a dataset that the model's loss measures it against.
+        """Return the derivatives at the rows of a dataset that the model's loss compares with.
 
         Parameters
         ----------
@@ -429,7 +395,7 @@ class AbstractModel(AbstractReading, AbstractEstimator):
         Returns
         -------
         derivatives
-            (N, n): measured ones, or estimates.
+            (N, n): measured or estimated derivatives.
 
         Examples
         --------
@@ -454,32 +420,32 @@ class AbstractModel(AbstractReading, AbstractEstimator):
         throw: bool = False,
         rtol: float = 1e-8,
     ) -> Rollout:
-        """The trajectory from one start, or from many at once.
+        """Return the trajectory from one initial state, or from many at once.
 
         Parameters
         ----------
         x0
-            the state at the first time, (n,), or one in each row, (B, n).
+            the state at the first time, (n,), or several, (B, n).
         t
             increasing times, (T,).
         u
             the inputs: their values at `t`, (T, m) or (B, T, m); a function of time that returns m
             values; or a pandas Series or frame indexed by time.
         interpolation
-            how inputs run between samples, for all or as a dict by input: "cubic" (a smooth curve),
-            "linear" or "hold" (the last value stays). As `input_interpolation_` if None.
+            how inputs change between samples, for all inputs or as a dict by input: "cubic" (a
+            smooth curve), "linear" or "hold" (the last value). `input_interpolation_` if None.
         throw
-            raises where a rollout does not complete.
+            whether to raise if a rollout does not complete.
         rtol
             relative tolerance of the integration.
 
         Returns
         -------
         rollout
-            `.x` (T, n) or (B, T, n). Divergence does not raise: `.status` says how the rollout
-            ended, `.stopped_at` when, and `.message` where and which term dominated there. With a
-            gate, `.left_at` is the first of the times `t` at which the state is outside the
-            training data.
+            `.x` (T, n) or (B, T, n). Divergence does not raise: `.status` is how the rollout ended,
+            `.stopped_at` when, and `.message` where, with the dominant term. With a gate,
+            `.left_at` is the first of the times `t` at which the state is outside the training
+            data.
 
         Examples
         --------
@@ -504,22 +470,22 @@ class AbstractModel(AbstractReading, AbstractEstimator):
     def forecast(
         self, data: Dataset, *, interpolation: Any = None, rtol: float | None = None
     ) -> list[Rollout]:
-        """For each run, the trajectory from its first row over its own times and inputs.
+        """Return the trajectory of each run from its first row, over its times and inputs.
 
         Parameters
         ----------
         data
-            the runs. A noisy one starts from the state that follows its first rows best: a tenth of
+            the runs. A noisy run starts from the state that matches its first rows best: a tenth of
             them, at least 10 and at most 50.
         interpolation
             as in `simulate`.
         rtol
-            relative error of a step: by default 1e-8, of noisy runs 1e-6.
+            relative tolerance of the integration: by default 1e-8, for noisy runs 1e-6.
 
         Returns
         -------
         rollouts
-            one for each run.
+            one rollout per run.
 
         Examples
         --------
@@ -533,7 +499,7 @@ class AbstractModel(AbstractReading, AbstractEstimator):
         check_is_fitted(self)
         self._check_equations()
         data = in_states_of(self, data)
-        self._variables(data, None)
+        known_variables(self, data, None)
         kinds = chosen_interpolation(self.input_interpolation_, interpolation)
         last = np.maximum.reduceat(np.arange(data.n_samples), data.offsets[:-1])
         columns = np.arange(data.run_lengths.max())
@@ -545,8 +511,8 @@ class AbstractModel(AbstractReading, AbstractEstimator):
             starts = starting_states(self.field_, data, kinds)
         rollout = self._rollouts(starts, data.times[rows], run_inputs(data, kinds), rtol)
         return [
-            replace(one, times=one.times[:length], x=one.x[:length])
-            for one, length in zip(rollout.runs(), data.run_lengths, strict=True)
+            replace(run, times=run.times[:length], x=run.x[:length])
+            for run, length in zip(rollout.runs(), data.run_lengths, strict=True)
         ]
 
     def _rollouts(
@@ -570,24 +536,23 @@ class AbstractModel(AbstractReading, AbstractEstimator):
         u: Any = None,
         forecasts: Sequence[Rollout] | None = None,
     ) -> Summary:
-        """What the model is worth on these data, given as to `fit`, and what to try next: print
-        it, or take `.verdict`, `.advice`, `.scores`, `.terms`, `.to_dict()`.
+        """Return a summary of the model on these data, with advice on what to try next.
 
-        Without data it is the last summary that was made, which a model file keeps, or else one
-        of the fit alone. `forecasts` are those of `orthoreg.findings.forecast_sample(data)`, where
-        they are there already; at most 256 runs are forecast.
+        The summary can be printed, or read as `.verdict`, `.advice`, `.scores`, `.terms` and
+        `.to_dict()`. At most 256 runs are forecast.
 
         Parameters
         ----------
         X, y, t, u
-            the data, as for `fit`; none for the last summary.
+            the data, as for `fit`. Without data, the latest summary is returned, which a model file
+            keeps, or else a summary of the fit.
         forecasts
-            see above.
+            forecasts of `orthoreg.findings.forecast_sample(data)`, if they are already computed.
 
         Returns
         -------
         summary
-            plain data, with its renderers.
+            plain data that can be printed.
 
         Examples
         --------
@@ -606,7 +571,7 @@ class AbstractModel(AbstractReading, AbstractEstimator):
             return self._summary or summarize(self._subject())
         data = known_dataset(self, X, y, t, u)
         rows = None
-        self._variables(X if data is None else data, u if data is None else None)
+        known_variables(self, X if data is None else data, u if data is None else None)
         if data is None:
             rows, _ = training_rows(self, self.recipe().loss, X, y, t, u)
         elif forecasts is None and self.output_names_ == self.state_names_:
@@ -621,15 +586,15 @@ class AbstractModel(AbstractReading, AbstractEstimator):
     # -- files ---------------------------------------------------------------------------
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the model to one `.orthoreg` file: JSON and arrays, no code.
+        """Write the model to an `.orthoreg` file, which contains JSON and arrays but no code.
 
-        With it go the intervals and probabilities of its terms, where a selection chose them, and
-        the last summary that was made.
+        The file includes the latest summary and, if a selection chose the terms, their intervals
+        and probabilities.
 
         Parameters
         ----------
         path
-            the file, which is replaced if it exists. `orthoreg.load` reads it.
+            the file; an existing file is replaced. `orthoreg.load` reads it.
 
         Examples
         --------
@@ -653,72 +618,3 @@ class AbstractModel(AbstractReading, AbstractEstimator):
         model.fit_ = replace(model.fit_, accepted=accepted)
         model._summary = restored_summary(manifest)
         return model
-
-
-Model = TypeVar("Model", bound=AbstractModel)
-
-
-def fit_together(
-    models: Sequence[Model], X: Any, y: Any = None, *, t: Any = None, u: Any = None
-) -> list[Model]:
-    """Fits several models to the same data.
-
-    Models that differ only in the weights of the objective and in their seeds are trained in one
-    batch by a gradient solver.
-
-    Parameters
-    ----------
-    models
-        all with the same loss, and the same solver.
-    X, y, t, u
-        the data, as for `fit`.
-
-    Returns
-    -------
-    models
-        the same, fitted.
-
-    Examples
-    --------
-    >>> import numpy as np, orthoreg as og
-    >>> t = np.linspace(0, 6, 121)
-    >>> models = [og.OrthoReg("x0", og.Zero(), sparsity=mu, solver=og.Exact()) for mu in (0, 9)]
-    >>> [m.equations() for m in og.fit_together(models, np.exp(-t)[:, None], t=t)]
-    [["x0' = -1.000 x0"], ["x0' = 0"]]
-    """
-    if not models:
-        raise InputError("fit_together needs at least one model; the list is empty.")
-    for model in models:
-        if not isinstance(model, AbstractModel):
-            raise InputError(f"fit_together takes models such as OrthoReg(); got {model!r}.")
-    recipes = [model.recipe() for model in models]
-    data = given_runs(X, y, t, u)
-    for recipe in recipes:
-        data = None if data is None else with_time_input(data, recipe.physics, recipe.library)
-    if isinstance(data, ChunkedDataset) and any(needs_rows(recipe) for recipe in recipes):
-        data = data.sample  # networks are trained on so many rows as can be held
-    if data is None:
-        rows, columns = training_rows(models[0], recipes[0].loss, X, y, t, u)
-    else:
-        recipes = [replace(recipe, units=data.units) for recipe in recipes]
-        rows, columns = run_rows(data, recipes[0].loss)
-    # models change only when all fits are done: one that fails leaves earlier ones whole
-    data = data.sample if isinstance(data, ChunkedDataset) else data
-    runs: TrainingRuns | None = None
-    if data is not None and data.derivatives is None:
-        assert columns.loss is not None
-        runs = TrainingRuns(data, columns.loss, columns.interpolation)
-    with step("Choosing terms"), one_thread(len(rows)):
-        if runs is not None and all(recipe.follows_trajectories for recipe in recipes):
-            fits = [fit_runs(recipe, rows, runs) for recipe in recipes]
-        else:
-            fits = fit_all(recipes, rows)
-        fits = [
-            with_row_uncertainty(recipe, fit, rows)
-            for recipe, fit in zip(recipes, fits, strict=True)
-        ]
-    n_terms = max(int(fit.field.features.mask.sum(axis=1).max(initial=0)) for fit in fits)
-    count = len(rows) if data is None else data.n_samples
-    warn_of_few_rows(count, len(columns.schema.state_names), n_terms)
-    runs = None if any(recipe.follows_trajectories for recipe in recipes) else runs
-    return [model._learn(fit, columns, runs) for model, fit in zip(models, fits, strict=True)]

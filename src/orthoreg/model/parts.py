@@ -1,7 +1,7 @@
-"""What a model file holds of a fitted model, and a model made of it again."""
+"""The contents of a model file: a fitted model as plain data and arrays, and back."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -28,12 +28,17 @@ from ..findings import Summary
 from ..fitting import Columns, Fit
 from ..simulation import chosen_interpolation
 
+if TYPE_CHECKING:
+    from .model import AbstractModel
+
 Arrays = dict[str, np.ndarray]
 Accepted = tuple[dict[str, Any], ...]
 
 
-def model_parts(model: Any, fit: Fit, summary: Summary | None) -> tuple[dict[str, Any], Arrays]:
-    """Plain data and arrays that a fitted model is made of."""
+def model_parts(
+    model: "AbstractModel", fit: Fit, summary: Summary | None
+) -> tuple[dict[str, Any], Arrays]:
+    """Return a fitted model as plain data and arrays."""
     assert fit.columns is not None
     entries, arrays = field_parts(fit.field)
     about_terms, evidence_arrays = evidence_parts(fit.evidence)
@@ -69,20 +74,20 @@ def model_parts(model: Any, fit: Fit, summary: Summary | None) -> tuple[dict[str
 
 
 def model_params(manifest: dict[str, Any], known: Sequence[str]) -> dict[str, Any]:
-    """The arguments of the estimator, which `known` names."""
+    """Return the constructor's arguments, which `known` names."""
     params = decode(manifest["params"])
     if "gate" in known:
-        params = {"gate": None} | params  # a file from before there were gates
+        params = {"gate": None} | params  # files from before gates existed
     if params.get("selection") is not None and params.get("sparsity") is not None:
-        params["selection"] = None  # from before the two excluded each other: it had no effect
+        params["selection"] = None  # earlier versions ignored it
     return params
 
 
 def restored(manifest: dict[str, Any], arrays: Arrays) -> tuple[Fit, Columns, Accepted]:
-    """Everything learned, from the parts of a file; refuses parts that do not fit together."""
+    """Return everything learned from the parts of a file; refuse inconsistent parts."""
     field = field_from_parts(manifest["field"], arrays)
     schema = Schema.from_dict(manifest)
-    linear = dict.fromkeys(schema.input_names, "linear")  # files from before there was a choice
+    linear = dict.fromkeys(schema.input_names, "linear")  # files from before inputs had a choice
     names, outputs = schema.state_names, tuple(manifest["outputs"])
     columns = Columns(
         schema,
@@ -106,7 +111,7 @@ def restored(manifest: dict[str, Any], arrays: Arrays) -> tuple[Fit, Columns, Ac
         paths_from_parts(manifest.get("selection"), shape),
         None,
         arrays["state_range"],
-        # files from before there were any have none
+        # absent in older files
         refinement=refinement_from_parts(manifest.get("refinement"), arrays, field),
         uncertainty=uncertainty_from_parts(
             manifest.get("uncertainty"), arrays, field, "uncertainty"

@@ -1,4 +1,4 @@
-"""Fitted models of PySINDy as models of this package."""
+"""`from_pysindy`: fitted models of PySINDy as models of this package."""
 
 import re
 from typing import Any
@@ -14,28 +14,26 @@ from ..field.hybrid import HybridField
 from ..fitting import Columns, Fit
 from ..simulation import input_interpolation
 from ..terms import Expression, FeatureMap, Terms, evaluate, parse, rename, to_text
+from . import _limits as limits
 from .estimator import OrthoReg
-
-_POINTS = 40  # at which a term that was read must have the values of PySINDy's
 
 
 def from_pysindy(model: Any) -> OrthoReg:
-    """A fitted `pysindy.SINDy` as a model of this package: the same equations, to simulate, refine,
-    explain, adapt, export and save.
+    """Convert a fitted `pysindy.SINDy` to a model of this package with the same equations.
 
     Parameters
     ----------
     model
-        a fitted `pysindy.SINDy` of ordinary differential equations, with inputs or without. Terms
-        of polynomial, Fourier, identity and combined libraries are read, and those of a
-        `CustomLibrary` whose `function_names` write them as formulas.
+        a fitted `pysindy.SINDy` of ordinary differential equations, with or without inputs. Its
+        library may be polynomial, Fourier, identity, a combination of these, or a `CustomLibrary`
+        whose `function_names` are formulas.
 
     Returns
     -------
     model
-        an `OrthoReg` with the terms as its library and no residual. Nothing is known of the data
-        that PySINDy saw: errors in its `certificate_` are NaN. `model.summary(data)` says what the
-        equations are worth.
+        an `OrthoReg` with the terms as its library and no residual. Errors in its `certificate_`
+        are NaN, because the training data are unknown; `model.summary(data)` evaluates the
+        equations.
 
     Examples
     --------
@@ -63,28 +61,28 @@ def from_pysindy(model: Any) -> OrthoReg:
             f"{n_states} states."
         )
     read = _terms(model.feature_library, names, np.any(coefficients, axis=0))
-    kept = [k for k, term in enumerate(read) if term is not None]
+    parsed = [k for k, term in enumerate(read) if term is not None]
     terms = [term for term in read if term is not None]
     merged = list(dict.fromkeys(terms))  # Fourier terms may write one formula twice
     table = np.zeros((n_states, len(merged)))
-    for k, term in zip(kept, terms, strict=True):
+    for k, term in zip(parsed, terms, strict=True):
         table[:, merged.index(term)] += coefficients[:, k]
     return _model(names[:n_states], names[n_states:], tuple(merged), table,
                   _range(model, read, n_states))  # fmt: skip
 
 
 def _terms(library: Any, names: tuple[str, ...], used: Any) -> list[Expression | None]:
-    """The formula of each of PySINDy's terms; None for one that cannot be read and is not used."""
+    """Return the formula of each PySINDy term; None for an unused term that cannot be parsed."""
     plain = [f"q{i}" for i in range(len(names))]
     try:
         written = library.get_feature_names(plain)
-        points = np.random.default_rng(0).uniform(-1.5, 1.5, (_POINTS, len(names)))
+        points = np.random.default_rng(0).uniform(-1.5, 1.5, (limits.COMPARED_POINTS, len(names)))
         with np.errstate(all="ignore"):
             values = np.asarray(library.transform(points))
     except Exception as error:
         kind = type(library).__name__
         raise InputError(f"from_pysindy cannot evaluate the {kind}: {error}") from None
-    found: list[Expression | None] = []
+    terms: list[Expression | None] = []
     for k, text in enumerate(written):
         term = _read(text, plain, points, values[:, k])
         if term is None and used[k]:
@@ -92,34 +90,34 @@ def _terms(library: Any, names: tuple[str, ...], used: Any) -> list[Expression |
                 f"from_pysindy cannot read the term '{text}', where q0, q1, ... are the variables; "
                 f"give the CustomLibrary function_names that write it as a formula."
             )
-        found.append(None if term is None else rename(term, names))
-    return found
+        terms.append(None if term is None else rename(term, names))
+    return terms
 
 
 def _read(text: str, plain: list[str], points: np.ndarray, values: np.ndarray) -> Expression | None:
-    """The formula that PySINDy's name of a term means, if it has the same values."""
+    """Return the formula of a PySINDy term name if it has the same values, or None."""
     # a space between two factors stands for a product: "q0 q1^2", "sin(2 q0)"
     formula = re.sub(r"(?<=[\w)]) +(?=[\w(])", "*", text.strip())
     try:
         term = parse(formula, plain)
         with np.errstate(all="ignore"):
-            own = np.broadcast_to(evaluate(term, points.T, np), values.shape)
+            evaluated = np.broadcast_to(evaluate(term, points.T, np), values.shape)
     except FormulaError:
         return None
-    return term if np.allclose(own, values, rtol=1e-9, atol=1e-12, equal_nan=True) else None
+    return term if np.allclose(evaluated, values, rtol=1e-9, atol=1e-12, equal_nan=True) else None
 
 
 def _range(model: Any, terms: list[Expression | None], n_states: int) -> np.ndarray:
-    """The least and largest state that PySINDy saw, where it kept them; otherwise zeros."""
-    found = np.zeros((2, n_states))
+    """Return the smallest and largest state that PySINDy stored, or zeros."""
+    ranges = np.zeros((2, n_states))
     seen = getattr(model.optimizer, "Theta_", None)
     if seen is None or np.shape(seen)[1] != len(terms):
-        return found
+        return ranges
     for k, term in enumerate(terms):
-        place = getattr(term, "index", n_states)
-        if place < n_states:
-            found[:, place] = np.min(seen[:, k]), np.max(seen[:, k])
-    return found
+        index = getattr(term, "index", n_states)
+        if index < n_states:
+            ranges[:, index] = np.min(seen[:, k]), np.max(seen[:, k])
+    return ranges
 
 
 def _model(

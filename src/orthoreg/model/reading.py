@@ -1,4 +1,4 @@
-"""`AbstractReading`: what a fitted model says of itself, as text and as plain data."""
+"""`AbstractReading`: equations and uncertainty of a fitted model, as text and as plain data."""
 
 import abc
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ from .exporting import AbstractExports
 
 
 class AbstractReading(AbstractExports):
-    """Equations, and what is known of their terms and constants: intervals, probabilities."""
+    """The equations of a fitted model, with intervals and correlations of their constants."""
 
     @property
     def certificate_(self) -> Certificate:
@@ -41,13 +41,12 @@ class AbstractReading(AbstractExports):
 
     @property
     def accepted_(self) -> tuple[Mapping[str, Any], ...]:
-        """The proposals of `explain` that were accepted."""
+        """The accepted proposals of `explain`."""
         return self.fit_.accepted
 
     @property
     def loss_(self) -> AbstractLoss | None:
-        """The loss that made rows of the data, with what it decided on them; None in a model from
-        a file."""
+        """The loss of the fit with its decisions on the data; None in a model from a file."""
         return self._columns.loss
 
     @property
@@ -56,10 +55,10 @@ class AbstractReading(AbstractExports):
 
     @abc.abstractmethod
     def recipe(self) -> Recipe:
-        """The parts; refuses those that are none."""
+        """Return the parts of the model; raise an error for invalid parts."""
 
     def equations(self, precision: int = 4) -> list[str]:
-        """The equations as people read them.
+        """Return the equations as text.
 
         Parameters
         ----------
@@ -69,9 +68,9 @@ class AbstractReading(AbstractExports):
         Returns
         -------
         lines
-            one per equation; '+ residual' where the network adds something, '(given)' after what
-            was, '(told: ...)' where a network was drawn towards a known equation. One of second
-            order is one line: "theta'' = -1.000 sin(theta)".
+            one per equation, with '+ residual' if the network contributes, '(given)' for given
+            equations, and '(told: ...)' for a network trained towards a known equation. An equation
+            of second order is one line: "theta'' = -1.000 sin(theta)".
 
         Examples
         --------
@@ -87,7 +86,9 @@ class AbstractReading(AbstractExports):
             self.field_, self.output_names_, precision, self.velocity_of_, known.fixed,
             self._written(known, precision),
         )  # fmt: skip
-        told = dict(getattr(self.recipe().loss, "known", ()))  # what a network was drawn towards
+        told = dict(
+            getattr(self.recipe().loss, "known", ())
+        )  # equations that a network is trained towards
         names = [self.output_names_[c] for c in self._printed_equations()]
         return [
             f"{line} (told: {told[name]})" if name in told else line
@@ -95,7 +96,7 @@ class AbstractReading(AbstractExports):
         ]
 
     def _written(self, known: Knowledge, precision: int) -> dict[int, str]:
-        """Equations with several derivatives, with the constants that were estimated."""
+        """Return the equations with several derivatives, with their estimated constants."""
         export.check_precision(precision)
         rates = export.equation_names(self.output_names_, self.velocity_of_)
         names = [quote_name(name) for name in self.field_.features.variables]
@@ -109,11 +110,11 @@ class AbstractReading(AbstractExports):
         return export.printed_equations(self.output_names_, self.velocity_of_)
 
     def __str__(self) -> str:
-        """The constructor's call and, once fitted, the equations. `repr` is the call alone."""
+        """Return the constructor's call and, after a fit, the equations."""
         return "\n".join([repr(self), *(self.equations() if hasattr(self, "field_") else [])])
 
     def _html_repr(self) -> str:
-        """What a notebook shows: the equations once there are some, and the constructor's call."""
+        """Return the equations, after a fit, and the constructor's call as HTML."""
         lines = self.to_mathml() if hasattr(self, "field_") else []
         return f"{html_lines(lines)}<pre>{escape(repr(self))}</pre>"
 
@@ -121,11 +122,11 @@ class AbstractReading(AbstractExports):
         return self._html_repr()
 
     def learned_equations(self) -> list[int]:
-        """The places of the equations that were not given; of those that were, if all were.
+        """Return the indices of the equations that were learned, or all if all are given.
 
         Returns
         -------
-        places
+        indices
             in the order of `output_names_`.
 
         Examples
@@ -142,12 +143,12 @@ class AbstractReading(AbstractExports):
         return [c for c in learned if self.output_names_[c] not in given] or learned
 
     def _subject(self) -> Any:
-        """What a summary is made of."""
+        """Return the input of a summary."""
         from ..findings._summarize import Subject
         from ..losses import Automatic
 
         recipe, known = self.recipe(), self.knowledge()
-        found, estimates = self.fit_.matched, self.fit_.estimates
+        matched, estimates = self.fit_.matched, self.fit_.estimates
         return Subject(
             equations=tuple(self.equations()),
             outputs=self.output_names_,
@@ -168,9 +169,11 @@ class AbstractReading(AbstractExports):
             widths=getattr(self.loss_, "widths", None) or (),
             correlations=self.correlations(),
             at_bounds=self._at_bounds(),
-            accepted=tuple(f"{one['equation']}': {one['formula']}" for one in self.accepted_),
+            accepted=tuple(
+                f"{proposal['equation']}': {proposal['formula']}" for proposal in self.accepted_
+            ),
             refined="" if self.refinement_ is None else self.refinement_.status,
-            is_stuck=found is not None and found.kept and found.uncertainty is None,
+            is_stuck=matched is not None and matched.kept and matched.uncertainty is None,
             knows_noise=estimates is not None and estimates is not self.fit_.uncertainty,
             units=self.units_,
             paths=() if self.selection_ is None else self.selection_.paths,
@@ -184,36 +187,36 @@ class AbstractReading(AbstractExports):
 
     @property
     def given_(self) -> tuple[str, ...]:
-        """The states whose equations were given completely, numbers included."""
+        """The states with completely given equations, including all numbers."""
         check_is_fitted(self)
         names = (self.output_names_[c] for c in self.knowledge().given_equations)
         return tuple(name for name in names if name not in self.velocity_of_)
 
     @property
     def parameter_intervals_(self) -> dict[str, tuple[float, float]]:
-        """The 95% intervals of the constants in `parameters_`, as far as the fit knows them: joint
-        intervals, in which all constants are estimated at once, within their bounds."""
+        """The 95% intervals of the constants in `parameters_`, if the fit determines them. All
+        constants are estimated together, within their bounds."""
         check_is_fitted(self)
         estimates = self.fit_.estimates
         if estimates is None:
             return {}
-        found = estimates.parameter_intervals()
+        intervals = estimates.parameter_intervals()
         bounds = self._constant_bounds()
         for name, function in self._constant_functions(estimates).items():
             low, high = bounds.get(name, (-np.inf, np.inf))
-            ends = np.clip(estimates.interval_of(function), low, high).tolist()
-            found[name] = (ends[0], ends[1])
-        return {name: found[name] for name in self.parameters_ if name in found}
+            interval = np.clip(estimates.interval_of(function), low, high).tolist()
+            intervals[name] = (interval[0], interval[1])
+        return {name: intervals[name] for name in self.parameters_ if name in intervals}
 
     def correlations(self) -> tuple[Correlation, ...]:
-        """Pairs of estimates that depend on each other.
+        """Return pairs of strongly correlated estimates.
 
         Returns
         -------
         pairs
-            each with the two names (`first`, `second`) and the correlation (`value`), strongest
-            first; only where it is beyond 0.95. A coefficient is called by its equation and term,
-            a constant of `parameters_` by its name.
+            pairs of names (`first`, `second`) with a correlation (`value`) beyond 0.95, strongest
+            first. A coefficient is named by its equation and term, a constant of `parameters_` by
+            its name.
 
         Examples
         --------
@@ -230,17 +233,17 @@ class AbstractReading(AbstractExports):
         return () if estimates is None else estimates.correlations(self._gradients(estimates))
 
     def _gradients(self, estimates: Uncertainty) -> list[tuple[str, np.ndarray]]:
-        """Of everything that was estimated, under the names that users know."""
+        """Return the gradient of each estimate, by its public name."""
         constants = self.knowledge().constants
-        named = {(one.equation, one.term) for one in constants}
+        named = {(constant.equation, constant.term) for constant in constants}
         units, names = np.eye(len(estimates.values)), self._term_names(estimates)
-        found = [
+        gradients = [
             (name, unit)
-            for name, unit, place in zip(names, units, estimates.places, strict=False)
-            if place not in named
+            for name, unit, index in zip(names, units, estimates.places, strict=False)
+            if index not in named
         ]
-        found += zip(estimates.parameters, units[len(names) :], strict=True)
-        return found + [
+        gradients += zip(estimates.parameters, units[len(names) :], strict=True)
+        return gradients + [
             (name, estimates.gradient(function))
             for name, function in self._constant_functions(estimates).items()
             if name not in estimates.parameters
@@ -251,7 +254,7 @@ class AbstractReading(AbstractExports):
         return constant_functions(known, self.coefficients_, estimates.places)
 
     def _constant_bounds(self) -> dict[str, tuple[float, float]]:
-        """What is known of constants by their names."""
+        """Return the bounds of named constants."""
         physics = self.recipe().physics
         given = () if physics is None else physics.bounds
         return {
@@ -261,17 +264,20 @@ class AbstractReading(AbstractExports):
         }
 
     def _at_bounds(self) -> tuple[str, ...]:
-        """The names of the estimates that a bound holds."""
+        """Return the names of the estimates at a bound."""
         estimates = self.fit_.estimates
         if estimates is None:
             return ()
-        named = {(one.equation, one.term): one.text for one in self.knowledge().constants}
+        named = {
+            (constant.equation, constant.term): constant.text
+            for constant in self.knowledge().constants
+        }
         names = self._term_names(estimates)
         names = [named.get(*pair) for pair in zip(estimates.places, names, strict=True)]
         names += estimates.parameters
         return tuple(dict.fromkeys(names[i] for i in estimates.at_bound()))
 
     def _term_names(self, estimates: Uncertainty) -> list[str]:
-        """What each coefficient is called where it has no name of its own: theta': sin(theta)."""
+        """Return the names of coefficients without a public name, such as theta': sin(theta)."""
         labels = export.equation_names(self.output_names_, self.velocity_of_)
         return [f"{labels[c]}': {self.feature_names_[k]}" for c, k in estimates.places]

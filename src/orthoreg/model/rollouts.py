@@ -1,4 +1,4 @@
-"""Simulations of a fitted field, with the cause of each failure in words."""
+"""Simulations of a fitted field, with a message on the cause of each failure."""
 
 import math
 from dataclasses import replace
@@ -10,9 +10,7 @@ from jaxtyping import Float
 from .._common.errors import InputError
 from ..field.hybrid import HybridField, SwitchedField, switched
 from ..simulation import Inputs, NumpyField, Rollout, in_numpy, integrate
-
-_ESCAPE = 1e6
-_REGION_COST = 20  # values of functions that could be computed while a distance is measured
+from . import _limits as limits
 
 
 def rollouts(
@@ -25,10 +23,8 @@ def rollouts(
     inputs: Inputs | None,
     rtol: float,
 ) -> Rollout:
-    """A batch of rollouts; a state a million times its size in training has diverged.
-
-    `equations` name what each equation is the derivative of.
-    """
+    """Simulate a batch of rollouts. A state beyond `DIVERGENCE` times its size in training has
+    diverged. `equations` are the names of the differentiated variables."""
     if not (isinstance(rtol, float) and 0 < rtol < 1):
         raise InputError(f"rtol must be a number between 0 and 1; got {rtol!r}.")
     size = np.abs(state_range).max(axis=0)
@@ -41,7 +37,7 @@ def rollouts(
         times,
         inputs,
         in_numpy=_in_numpy(used, jumping, owner=field),
-        bound=_ESCAPE * reach,
+        bound=limits.DIVERGENCE * reach,
         rtol=rtol,
         atol=rtol * reach,
     )
@@ -60,19 +56,19 @@ def rollouts(
 
 
 def _in_numpy(field: HybridField, jumping: SwitchedField | None, owner: HybridField) -> NumpyField:
-    """The field for many rollouts at once, and what a row of it costs."""
+    """Return the field for many rollouts at once, with the cost of a row."""
 
     def slope(t: Any, x: Any, u: Any) -> np.ndarray:
         return field.values(x if u is None else np.hstack([x, u]))
 
-    region = 0 if field.region is None else _REGION_COST
+    region = 0 if field.region is None else limits.DISTANCE_COST
     cost = len(field.features.terms) + field.basis.size + region
     many = slope if jumping is None else in_numpy(jumping)
     return NumpyField(many, float(max(cost, 1)), owner)
 
 
 def _ends(rollout: Rollout, inputs: Inputs | None, rows: list[int]) -> Float[np.ndarray, "r V"]:
-    """States and inputs at which these rollouts, which failed, ended."""
+    """Return states and inputs at which these failed rollouts ended."""
     states = np.stack([rollout.stopped_state[i] for i in rows])
     if inputs is None:
         return states
@@ -83,7 +79,7 @@ def _ends(rollout: Rollout, inputs: Inputs | None, rows: list[int]) -> Float[np.
 def _first_outside(
     field: HybridField, rollout: Rollout, inputs: Inputs | None
 ) -> list[float | None]:
-    """The first time at which each state is outside the field's region; NaN does not count."""
+    """Return the first time at which each state is outside the field's region; NaN is ignored."""
     if field.region is None:
         return [None] * len(rollout.x)
     count, points, n = rollout.x.shape
@@ -106,10 +102,8 @@ def _cause(
     equations: tuple[str, ...],
     size: Float[np.ndarray, " n"],
 ) -> str:
-    """The message with the state in which a rollout ended and the largest term there.
-
-    Terms are compared relative to the size of each state, so that units do not decide.
-    """
+    """Return the message with the final state and the largest term there, relative to the size of
+    each state."""
     parts = [
         (name, equation, abs(value) / size[equation] if math.isfinite(value) else math.inf)
         for name, equation, value in field.contributions(z)

@@ -1,4 +1,4 @@
-"""`tune`: a model's lam and mu by the prediction loss on held-out runs, over the exact path."""
+"""`tune`: the weights lam and mu with the smallest prediction error on held-out runs."""
 
 import math
 from collections.abc import Sequence
@@ -13,17 +13,17 @@ from ..data import fold_rule
 from ..fitting import choose_terms, finish, prepare, warn_of_contradictions
 from ..search.rows import RegularizationPath, regularization_path
 from ..solving import Exact, FitResult, Regularization, Solution, gather, systems
+from . import _limits as limits
 from .estimator import OrthoReg
 from .validation import given_runs, run_rows, training_rows
 
-_GRID = 50
-_ORTHOGONALITIES = (*np.logspace(-4, 4, _GRID - 1), math.inf)
+_ORTHOGONALITIES = (*np.logspace(-4, 4, limits.TUNING_GRID - 1), math.inf)
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Tuning:
-    """The model, fitted to all data with the best strengths, and the errors of all others."""
+    """The model, fitted to all data with the best weights, and the errors of all weights."""
 
     model: OrthoReg
     path: RegularizationPath
@@ -40,14 +40,14 @@ def tune(
     sparsities: Sequence[float] | None = None,
     folds: int = 5,
 ) -> Tuning:
-    """Chooses `orthogonality` and `sparsity` where held-out runs are predicted best.
+    """Choose the `orthogonality` and `sparsity` that predict held-out runs best.
 
-    The paper's protocol, over 50 x 50 pairs by default, each solved exactly from the moments of
-    one pass over the data: the folds are whole runs where there are enough. Needs `solver=Exact()`,
-    whose objective the strengths belong to; scikit-learn's
-    `GridSearchCV(model, grid).fit(data)` does the same for any solver, one fit at a time, over
-    whole runs as well. Where rho is to be chosen, the path has the one that is best at the model's
-    own strengths; the model that is returned chooses its own.
+    This is the paper's protocol, with 50 x 50 pairs by default. Each pair is solved exactly from
+    the moments of one pass over the data. The folds are whole runs if there are enough. The weights
+    belong to the objective of `solver=Exact()`; for other solvers, scikit-learn's
+    `GridSearchCV(model, grid).fit(data)` does the same with one fit per pair, also over whole runs.
+    If rho is chosen from the data, the path uses the best rho for the model's own weights, and the
+    returned model chooses rho again.
 
     Parameters
     ----------
@@ -56,9 +56,9 @@ def tune(
     X, y, t, u
         the data, as for `OrthoReg.fit`.
     orthogonalities, sparsities
-        the values that are tried; 50 each if None.
+        the candidate values; 50 each if None.
     folds
-        that the runs are dealt out to.
+        number of parts that the runs are divided into.
 
     Returns
     -------
@@ -77,9 +77,9 @@ def tune(
     solver = getattr(model, "solver", None)
     if not isinstance(model, OrthoReg) or not isinstance(solver, Exact):
         raise InputError(
-            f"tune needs a model with solver=Exact() or Exact(normalize=True), whose objective "
-            f"the strengths belong to; got {model!r}. The default chooses terms in "
-            f"another way. Use scikit-learn's GridSearchCV for others."
+            f"tune needs a model with solver=Exact() or Exact(normalize=True), since the weights "
+            f"belong to its objective; got {model!r}. Use scikit-learn's GridSearchCV for other "
+            f"models."
         )
     if model.selection is not None:
         raise InputError(
@@ -116,12 +116,12 @@ def tune(
     sizes = (start.feature_scale, start.target_scale)
     if sparsities is None:
         largest = 2 * max(float(np.abs(start.moments.a).max(initial=0.0)), 1e-300)
-        sparsities = tuple(largest * np.logspace(-6, 0, _GRID))
-    settled = set(task.known.given_equations)
+        sparsities = tuple(largest * np.logspace(-6, 0, limits.TUNING_GRID))
+    given = set(task.known.given_equations)
     groups = systems(start.moments, task.support, task.regularization, sizes, task.known)
     path = regularization_path(
         [part.scaled(*sizes) for part in parts],
-        [system for system in groups if not settled.issuperset(system.equations)],
+        [system for system in groups if not given.issuperset(system.equations)],
         lams,
         sparsities,
         ridges=[equation.ridge for equation in start.equations],

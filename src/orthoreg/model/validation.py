@@ -1,10 +1,10 @@
-"""What users hand over, checked and turned into what the layers below work on."""
+"""Checks of user input, and its conversion to datasets, rows and arrays."""
 
 import re
 import warnings
 from collections.abc import Sequence
 from copy import copy
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -27,14 +27,14 @@ from ..losses import AbstractLoss
 from ..physics import Physics
 from ..simulation import input_interpolation
 from ..terms import AbstractLibrary, names_variable
+from . import _limits as limits
 
-_ROWS_PER_TERM = 2  # fewer than this can hardly tell the terms of an equation apart
-_FEWEST_ROWS = 10  # whatever the library
-_STANDARD = 1e-6  # how near to 0 and 1 mean and standard deviation are after a StandardScaler
+if TYPE_CHECKING:
+    from .model import AbstractModel
 
 
 def given_dataset(X: Any) -> Dataset | None:
-    """A `Dataset` where the input is one or a list of them; of data in chunks the sample."""
+    """Return a `Dataset` if the input is one or a list of them; the sample of chunked data."""
     if isinstance(X, Dataset):
         return X
     if isinstance(X, ChunkedDataset):
@@ -45,7 +45,7 @@ def given_dataset(X: Any) -> Dataset | None:
 
 
 def given_runs(X: Any, y: Any, t: Any, u: Any) -> Dataset | ChunkedDataset | None:
-    """`as_dataset`, with data in chunks as they are."""
+    """Return the input as a `Dataset`, like `as_dataset`; chunked data are returned as they are."""
     if not isinstance(X, ChunkedDataset):
         return as_dataset(X, y, t, u)
     if y is not None or t is not None or u is not None:
@@ -56,7 +56,7 @@ def given_runs(X: Any, y: Any, t: Any, u: Any) -> Dataset | ChunkedDataset | Non
 
 
 def as_dataset(X: Any, y: Any, t: Any, u: Any) -> Dataset | None:
-    """A `Dataset` where the input is one or comes with times; None where it comes with y."""
+    """Return a `Dataset` if the input is one or has times, or None if it has derivatives `y`."""
     if t is not None and y is not None:
         raise InputError(
             "Give times t=... or derivatives y, not both; to give both, build a Dataset with "
@@ -77,9 +77,9 @@ def as_dataset(X: Any, y: Any, t: Any, u: Any) -> Dataset | None:
     return data
 
 
-def known_dataset(model: Any, X: Any, y: Any, t: Any, u: Any) -> Dataset | None:
-    """`as_dataset` in the states of a fitted model of second order: positions alone get their
-    velocities, and plain arrays the model's names."""
+def known_dataset(model: "AbstractModel", X: Any, y: Any, t: Any, u: Any) -> Dataset | None:
+    """Return the input as a `Dataset` with the states of a fitted model. Velocities are added to
+    positions, and plain arrays get the model's names."""
     data = as_dataset(X, y, t, u)
     if data is not None and model.clock_:
         data = data.with_parts(time_name=model.clock_).with_time_input()
@@ -92,9 +92,9 @@ def known_dataset(model: Any, X: Any, y: Any, t: Any, u: Any) -> Dataset | None:
     return in_states_of(model, data)
 
 
-def in_states_of(model: Any, data: Dataset | ChunkedDataset) -> Dataset:
-    """The data with the velocities that a fitted model of second order knows, and with time where
-    it enters the model's equations; of data in chunks the sample."""
+def in_states_of(model: "AbstractModel", data: Dataset | ChunkedDataset) -> Dataset:
+    """Return the data with the velocities and the time input of a fitted model; the sample of
+    chunked data."""
     if isinstance(data, ChunkedDataset):
         data = data.sample
     if model.clock_:
@@ -113,12 +113,12 @@ Data = TypeVar("Data", bound=Dataset | ChunkedDataset)
 
 
 def with_time_input(data: Data, physics: Physics | None, library: AbstractLibrary) -> Data:
-    """The data with time as an input, where a known equation or a formula of the library names it
-    and no column does."""
-    some = data.sample if isinstance(data, ChunkedDataset) else data
-    _check_columns(some, physics)
-    name = some.time_name
-    if name in some.variable_names or not _needs_clock(some, physics, library):
+    """Return the data with time as an input, if a known equation or the library names it and no
+    column does."""
+    sample = data.sample if isinstance(data, ChunkedDataset) else data
+    _check_columns(sample, physics)
+    name = sample.time_name
+    if name in sample.variable_names or not _needs_clock(sample, physics, library):
         return data
     if isinstance(data, ChunkedDataset):
         return data.transformed(Dataset.with_time_input)  # pyright: ignore[reportReturnType]
@@ -126,7 +126,7 @@ def with_time_input(data: Data, physics: Physics | None, library: AbstractLibrar
 
 
 def _check_columns(data: Dataset, physics: Physics | None) -> None:
-    """Refuses a known equation with a column that was not chosen: the name would be a constant."""
+    """Refuse a known equation with a column that was not read: the name would be a constant."""
     if physics is None:
         return
     constants = {*dict(physics.values), *dict(physics.bounds)}
@@ -140,7 +140,7 @@ def _check_columns(data: Dataset, physics: Physics | None) -> None:
 
 
 def _needs_clock(data: Dataset, physics: Physics | None, library: AbstractLibrary) -> bool:
-    """Whether a formula of the library, or a known equation, has time in it."""
+    """Return whether the library or a known equation contains time."""
     name = data.time_name
     if names_variable(library, name, data.variable_names):
         return True
@@ -150,38 +150,37 @@ def _needs_clock(data: Dataset, physics: Physics | None, library: AbstractLibrar
 
 
 def _names(physics: Physics, name: str) -> bool:
-    """Whether a known equation has this word in it."""
+    """Return whether a known equation contains this word."""
     word = re.compile(rf"(?<![\w`]){re.escape(name)}(?![\w`(])")
     return any(word.search(side) for equation in physics.equations for side in equation)
 
 
 @step("Smoothing the measurements")
 def run_rows(data: Dataset | ChunkedDataset, loss: AbstractLoss) -> tuple[AnyRows, Columns]:
-    """The rows of runs, with the names that they bring to the model. What is chosen by the data is
-    chosen on so many runs as are needed, the same ones whether data are in memory or in chunks."""
-    some = data.sample
-    used = loss.rule(some)
+    """Return the rows of runs, and their columns. Decisions use the same sample for data in memory
+    and in chunks."""
+    sample = data.sample
+    rule = loss.rule(sample)
     if isinstance(data, ChunkedDataset):
-        rows = ChunkedRows.of(data, used.resolved(some))
-        ends = rows.point_extent.range[:, : len(some.state_names)]
-        warn_constant(ends, some.state_names, some.source)
+        rows = ChunkedRows.of(data, rule.resolved(sample))
+        state_range = rows.point_extent.range[:, : len(sample.state_names)]
+        warn_constant(state_range, sample.state_names, sample.source)
     else:
-        rows = used.observe(data)
-    kinds = input_interpolation(some.input_names, some)
-    return rows, Columns(some.schema, some.state_names, kinds, used)
+        rows = rule.observe(data)
+    interpolation = input_interpolation(sample.input_names, sample)
+    return rows, Columns(sample.schema, sample.state_names, interpolation, rule)
 
 
 def training_rows(
     model: AbstractEstimator, loss: AbstractLoss, X: Any, y: Any, t: Any, u: Any
 ) -> tuple[Rows, Columns]:
-    """Every kind of input becomes rows here, with the names that they bring to the model; of data
-    in chunks the rows of the sample."""
+    """Return any kind of input as rows with their columns; the sample of chunked data."""
     data = as_dataset(X, y, t, u)
     if data is not None:
-        found, learned = run_rows(data, loss)
+        found, columns = run_rows(data, loss)
         assert isinstance(found, Rows)
-        return found, learned
-    probe = copy(model)  # scikit-learn leaves marks, which a fit that fails must not
+        return found, columns
+    probe = copy(model)  # scikit-learn sets attributes, which a failed fit must not
     checked: Any = validate_data(
         probe, X, y, multi_output=True, y_numeric=True, dtype=np.float64, ensure_min_samples=2
     )
@@ -211,16 +210,16 @@ def training_rows(
 
 
 def warn_of_few_rows(rows: int, n_states: int, n_terms: int) -> None:
-    """Warns of fewer rows than states, which is how a transposed array looks, and of fewer than
-    the terms of an equation need."""
+    """Warn of fewer rows than states, as in a transposed array, or than the terms of an equation
+    need."""
     sentence = None
     if rows < n_states:
         sentence = (
             f"The data hold {rows} rows of {n_states} states. Rows are times and columns are "
             f"states: did you mean x.T, the transposed data?"
         )
-    elif rows < (enough := max(_ROWS_PER_TERM * n_terms, _FEWEST_ROWS)):
-        smaller = " or choose a smaller library" if enough > _FEWEST_ROWS else ""
+    elif rows < (enough := max(limits.MIN_ROWS_PER_TERM * n_terms, limits.MIN_ROWS)):
+        smaller = " or choose a smaller library" if enough > limits.MIN_ROWS else ""
         sentence = (
             f"The data hold {rows} rows, few for {n_terms} candidate terms in each equation: many "
             f"equations fit such data. Measure at least {enough} rows{smaller}."
@@ -230,10 +229,10 @@ def warn_of_few_rows(rows: int, n_states: int, n_terms: int) -> None:
 
 
 def _warn_of_a_scaler(X: np.ndarray) -> None:
-    """Warns of states that were standardised: their derivatives may not have been."""
+    """Warn of standardised states, since their derivatives may not be."""
     with np.errstate(all="ignore"):
-        standard = np.abs(X.mean(axis=0)).max() < _STANDARD
-        standard &= np.abs(X.std(axis=0) - 1).max() < _STANDARD
+        standard = np.abs(X.mean(axis=0)).max() < limits.STANDARD_TOLERANCE
+        standard &= np.abs(X.std(axis=0) - 1).max() < limits.STANDARD_TOLERANCE
     if standard and len(X) > 2:
         warnings.warn(
             "Every column of X has mean 0 and standard deviation 1, as after a StandardScaler. y "
@@ -244,8 +243,9 @@ def _warn_of_a_scaler(X: np.ndarray) -> None:
         )
 
 
-def known_variables(model: Any, X: Any, u: Any) -> np.ndarray:
-    """States and inputs of a fitted model as one checked array; plain arrays take a short way."""
+def known_variables(model: "AbstractModel", X: Any, u: Any) -> np.ndarray:
+    """Return states and inputs of a fitted model as one checked array. Plain float arrays skip most
+    checks."""
     if (
         type(X) is np.ndarray
         and X.dtype == np.float64
@@ -274,8 +274,8 @@ def known_variables(model: Any, X: Any, u: Any) -> np.ndarray:
     return np.hstack([states, _known_inputs(model, u, len(states))])
 
 
-def _unnamed(model: Any, X: Any) -> Any:
-    """A frame with the states' own columns as an array, where scikit-learn knows no names."""
+def _unnamed(model: "AbstractModel", X: Any) -> Any:
+    """Return a frame with the model's states as an array, if scikit-learn knows no names."""
     columns = getattr(X, "columns", None)
     if columns is None or hasattr(model, "feature_names_in_"):
         return X
@@ -291,7 +291,7 @@ def _unnamed(model: Any, X: Any) -> Any:
 
 
 def _frame_columns(u: Any) -> tuple[str, ...]:
-    """The names of a frame's columns; none of anything else."""
+    """Return the column names of a frame; empty for anything else."""
     return tuple(str(name) for name in getattr(u, "columns", ()))
 
 
@@ -299,7 +299,7 @@ def _numbered_inputs(count: int) -> tuple[str, ...]:
     return tuple(f"u{i}" for i in range(count))
 
 
-def _known_inputs(model: Any, u: Any, rows: int) -> np.ndarray:
+def _known_inputs(model: "AbstractModel", u: Any, rows: int) -> np.ndarray:
     inputs = input_array(u, rows)
     if inputs.shape[1] != len(model.input_names_):
         raise InputError(
@@ -318,7 +318,7 @@ def _known_inputs(model: Any, u: Any, rows: int) -> np.ndarray:
 
 
 def input_array(u: Any, rows: int) -> np.ndarray:
-    """Inputs as (rows, m); none at all as m = 0."""
+    """Return inputs as (rows, m), with m = 0 without inputs."""
     if u is None:
         return np.zeros((rows, 0))
     inputs = as_numbers(u, "u")
@@ -333,7 +333,7 @@ def input_array(u: Any, rows: int) -> np.ndarray:
 
 
 def simulation_arrays(x0: Any, t: Any, n: int) -> tuple[np.ndarray, np.ndarray, bool]:
-    """Checked starts (B, n) and times (T,), and whether one start was given."""
+    """Return checked initial states (B, n) and times (T,), and whether there is a single state."""
     starts = as_numbers(x0, "x0")
     single = starts.ndim == 1
     starts = np.atleast_2d(starts)

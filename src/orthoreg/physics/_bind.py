@@ -1,12 +1,13 @@
-"""Physics and a library, for certain columns: terms, which equation may use them, constraints."""
+"""Physics and a library bound to columns: terms, which equation may use them, constraints."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf
 from typing import final
 
 import numpy as np
+from jaxtyping import Float
 
 from .._common.errors import FormulaError, InputError, quoted, suggestion
 from ..terms import (
@@ -16,18 +17,159 @@ from ..terms import (
     Number,
     Sum,
     bind,
+    derivative,
+    evaluate,
+    multiply,
     parameter_bounds,
     parameters_of,
     parse,
     to_text,
 )
-from ._constants import Constant
 from ._equations import Known, Reader
-from ._knowledge import Knowledge
+from ._knowledge import ConstantProduct, Knowledge, contradiction
 from ._physics import Physics
-from ._relations import check_feasible, conserving, product_bounds, read_relation
-from ._statement import Part, check_single, inner_names, split
+from ._statement import Part, Powers, check_single, inner_names, is_monotonic, split, summands
 from ._symmetry import Symmetries
+
+_COEFFICIENT = re.compile(r"coef\s*\(")
+_MAX_SEPARATE_CHECKS = 20  # relations. With more, only all together are checked
+Find = Callable[[str, str, str], tuple[int, int]]
+
+
+def read_relation(
+    text: str, find: Find, shape: tuple[int, ...]
+) -> tuple[Float[np.ndarray, "c K"], float]:
+    """Return weights of coefficients and the value of their sum.
+
+    `find` returns the indices of a coefficient.
+    """
+    left, sign, right = text.partition("=")
+    if not sign or "=" in right:
+        raise InputError(
+            f"Physics(relations=...) must be such as 'coef(x, x*y) = -coef(y, x*y)'; got '{text}'."
+        )
+    coefficients: list[tuple[int, int]] = []
+    sides = [_side(side, coefficients, text, find) for side in (left, right)]
+    names = [f"coef{i}" for i in range(len(coefficients))]
+    row, value = np.zeros(shape), 0.0
+    for side, factor in zip(sides, (1.0, -1.0), strict=True):
+        formula = parse(side, names)
+        value -= factor * float(evaluate(formula, [0.0] * len(names), np))
+        for i, coefficient in enumerate(coefficients):
+            slope = derivative(formula, i)
+            if not isinstance(slope, Number):
+                raise InputError(
+                    f"Physics(relations=...) must be linear in the coefficients; got '{text}'."
+                )
+            row[coefficient] += factor * slope.value
+    return row, value
+
+
+def _side(side: str, coefficients: list[tuple[int, int]], text: str, find: Find) -> str:
+    """Replace each coef(equation, term) in a text by a name."""
+    while match := _COEFFICIENT.search(side):
+        depth, end = 1, match.end()
+        while depth and end < len(side):
+            depth += (side[end] == "(") - (side[end] == ")")
+            end += 1
+        equation, comma, term = side[match.end() : end - 1].partition(",")
+        if depth or not comma:
+            raise InputError(
+                f"Physics(relations=...) must name coefficients as coef(equation, term); "
+                f"got '{text}'."
+            )
+        coefficients.append(find(equation.strip().strip("`"), term.strip(), "relations"))
+        side = f"{side[: match.start()]} coef{len(coefficients) - 1} {side[end:]}"
+    return side
+
+
+def conserving(
+    known: Knowledge, quantities: Sequence[str], features: FeatureMap, outputs: Sequence[str]
+) -> Knowledge:
+    """Add conserved quantities E to the knowledge.
+
+    dE/dt = sum_c dE/dx_c f_c = 0 holds for each product of terms that occurs in it.
+    """
+    rows, words, linear = [], [], []
+    complete = set(known.complete)
+    for text in quantities:
+        quantity = parse(text, features.variables)
+        indices = [features.variables.index(name) for name in outputs]
+        slopes = {c: derivative(quantity, index) for c, index in enumerate(indices)}
+        slopes = {c: slope for c, slope in slopes.items() if slope != Number(0.0)}
+        if not slopes:
+            raise InputError(f"Physics(conserved=...): '{text}' holds no state.")
+        sums: dict[Expression, np.ndarray] = {}
+        for c, slope in slopes.items():
+            for k in np.flatnonzero(features.mask[c]):
+                for item in summands(multiply(slope, features.terms[k]), expand_all=True):
+                    part = split(item, features.parameters)
+                    sums.setdefault(part.term, np.zeros(known.low.shape))[c, k] += part.number
+        rows += list(sums.values())
+        words += [f"that '{text}' is conserved"] * len(sums)
+        weights = [slopes.get(c, Number(0.0)) for c in range(len(outputs))]
+        if all(isinstance(weight, Number) for weight in weights):
+            linear.append([weight.value for weight in weights if isinstance(weight, Number)])
+        else:
+            complete |= set(slopes)
+    conservation = np.array(rows).reshape(len(rows), *known.low.shape)
+    return replace(
+        known,
+        relations=np.concatenate([known.relations, conservation]),
+        values=np.concatenate([known.values, np.zeros(len(rows))]),
+        words=(*known.words, *words),
+        conserved=np.array(linear).reshape(len(linear), len(outputs)),
+        complete=tuple(sorted(complete)),
+    )
+
+
+def product_bounds(
+    powers: Powers, number: float, bounds: Mapping[str, tuple[float, float]]
+) -> tuple[float, float]:
+    """Return bounds of number * prod p**exponent, for constants within these bounds."""
+    low = high = number
+    for name, exponent in powers:
+        limits = _power_bounds(*bounds.get(name, (-inf, inf)), exponent)
+        corners = [0.0 if not a or not b else a * b for a in (low, high) for b in limits]
+        low, high = min(corners), max(corners)
+    return low, high
+
+
+def _power_bounds(low: float, high: float, exponent: float) -> tuple[float, float]:
+    """Return bounds of p**exponent for low <= p <= high."""
+    if not is_monotonic(low, high, exponent):
+        return -inf, inf
+    if exponent == 1:
+        return low, high
+    if low >= 0:
+        limits = sorted(_power(limit, exponent) for limit in (low, high))
+    else:
+        limits = sorted(-_power(-limit, exponent) for limit in (low, high))
+    return limits[0], limits[1]
+
+
+def _power(base: float, exponent: float) -> float:
+    return inf if base == 0 and exponent < 0 else float(base**exponent)
+
+
+def check_feasible(known: Knowledge, features: FeatureMap) -> None:
+    """Raise InputError if bounds and given coefficients contradict the relations."""
+    from scipy.optimize import linprog
+
+    n_relations = len(known.values)
+    may_vary = (known.with_support(features.mask) & features.mask) | known.given
+    low, high = (np.where(may_vary, limits, 0.0).ravel() for limits in (known.low, known.high))
+    matrix = known.relations.reshape(n_relations, len(low))
+    for n_checked in (
+        range(1, n_relations + 1) if n_relations <= _MAX_SEPARATE_CHECKS else [n_relations]
+    ):
+        result = linprog(
+            np.zeros(len(low)), A_eq=matrix[:n_checked], b_eq=known.values[:n_checked],
+            bounds=np.column_stack([low, high]),
+        )  # fmt: skip
+        if result.x is None:
+            raise contradiction(known.words[n_checked - 1])
+
 
 _ANY = "..."
 
@@ -35,7 +177,7 @@ _ANY = "..."
 @final
 @dataclass(frozen=True, eq=False)
 class Bound:
-    """The terms of a library and of what is known, and what is known of their coefficients."""
+    """Terms of a library and of the known equations, and knowledge about their coefficients."""
 
     features: FeatureMap
     knowledge: Knowledge
@@ -47,20 +189,23 @@ def bind_physics(
     variables: Sequence[str],
     outputs: Sequence[str],
     given: Mapping[int, int] | None = None,
-    clock: int | None = None,
+    time_input: int | None = None,
 ) -> Bound:
-    """Terms and constraints for these columns and equations. `given` maps an equation to the
-    variable that it is, as that of a position is its velocity. `clock` is the last variable where
-    that is time: the library has only those terms of it that it writes as formulas."""
-    features = bind(library, variables, outputs, given, clock)
+    """Return terms and constraints for these columns and equations.
+
+    `given` maps an equation to the variable that it equals: that of a position is its velocity.
+    `time_input` is the index of the time among the variables, of which the library has only those
+    terms that it writes as formulas.
+    """
+    features = bind(library, variables, outputs, given, time_input)
     rates = dict(given or {})
     if physics is None:
         return Bound(features, with_rates(Knowledge.none(features.mask.shape), features, rates))
-    return _Binding(physics, features, tuple(outputs), rates, clock).bound(library)
+    return _Binding(physics, features, tuple(outputs), rates, time_input).bound(library)
 
 
 def with_rates(knowledge: Knowledge, features: FeatureMap, rates: Mapping[int, int]) -> Knowledge:
-    """The knowledge with these equations given: one term with coefficient one."""
+    """Return the knowledge with these equations given: one term with coefficient one."""
     low, high = knowledge.low.copy(), knowledge.high.copy()
     for c in rates:
         low[c] = high[c] = features.mask[c].astype(float)
@@ -70,7 +215,7 @@ def with_rates(knowledge: Knowledge, features: FeatureMap, rates: Mapping[int, i
 
 @final
 class _Binding:
-    """Reads each field of a `Physics` in turn."""
+    """Reader of the fields of a `Physics`."""
 
     def __init__(
         self,
@@ -78,21 +223,23 @@ class _Binding:
         features: FeatureMap,
         outputs: tuple[str, ...],
         rates: dict[int, int],
-        clock: int | None,
+        time_input: int | None,
     ):
         self.physics, self.base, self.outputs, self.rates = physics, features, outputs, rates
-        self.clock = clock
+        self.time_input = time_input
         names = features.variables
         # theta' is the equation of the velocity of theta
         self.aliases = {f"{outputs[c]}'": names[v] for c, v in rates.items()}
-        self.names = {key for key, _ in physics.bounds if isinstance(key, str)}
+        self.constant_bounds = {
+            key: limits for key, limits in physics.bounds if isinstance(key, str)
+        }
+        self.names = set(self.constant_bounds)
         self.statements, self.systems = self._known_equations()
-        named = {key: ends for key, ends in physics.bounds if isinstance(key, str)}
-        self.inner = inner_names(list(self.statements.values()), named)
+        self.inner = inner_names(list(self.statements.values()), self.constant_bounds)
 
     def bound(self, library: AbstractLibrary) -> Bound:
-        known = {c: [split(part, self.inner) for part in one.parts]
-                 for c, one in self.statements.items()}  # fmt: skip
+        known = {c: [split(part, self.inner) for part in statement.parts]
+                 for c, statement in self.statements.items()}  # fmt: skip
         required = {
             self._equation(key, "required"): [self._term(text, "required") for text in texts]
             for key, texts in self.physics.required
@@ -100,34 +247,32 @@ class _Binding:
         features = self._features(known, required)
         self.features = features
         knowledge = Knowledge.none(features.mask.shape)
-        low, high = knowledge.low.copy(), knowledge.high.copy()
-        needed = knowledge.required.copy()
-        constants = self._known(known, low, high, needed)
+        self.low, self.high = knowledge.low.copy(), knowledge.high.copy()
+        self.required = knowledge.required.copy()
+        constants = self._known(known)
         for c, terms in required.items():
-            for term in terms:
-                needed[c, self._place(term)] = True
-        self._bounds(low, high, constants)
-        needed |= (low > 0) | (high < 0)
-        found = replace(
+            self.required[c, [self._index(term) for term in terms]] = True
+        self._bounds(constants)
+        result = replace(
             knowledge,
-            required=needed & (low != high),
-            low=low,
-            high=high,
-            complete=tuple(c for c, one in self.statements.items() if one.is_complete),
+            required=(self.required | (self.low > 0) | (self.high < 0)) & (self.low != self.high),
+            low=self.low,
+            high=self.high,
+            complete=tuple(c for c, statement in self.statements.items() if statement.is_complete),
             constants=tuple(constants),
             parametric=np.array([bool(parameters_of(term)) for term in features.terms], dtype=bool),
             parameter_bounds=parameter_bounds(library) | self._parameter_bounds(),
             systems=self.systems,
             symmetries=Symmetries.of(
-                self.physics.symmetry, features.variables, self.outputs, self.clock
+                self.physics.symmetry, features.variables, self.outputs, self.time_input
             ),
         )
-        found = self._related(found, constants)
-        features = self._narrowed(features, found)
-        found = with_rates(found, features, self.rates)
-        found = conserving(found, self.physics.conserved, features, self.outputs)
-        check_feasible(found, features)
-        return Bound(features, found)
+        result = self._related(result, constants)
+        features = self._narrowed(features, result)
+        result = with_rates(result, features, self.rates)
+        result = conserving(result, self.physics.conserved, features, self.outputs)
+        check_feasible(result, features)
+        return Bound(features, result)
 
     # -- reading ---------------------------------------------------------------------------
 
@@ -139,25 +284,29 @@ class _Binding:
             dict(self.physics.values),
             self.names,
         )
-        found = reader.read(self.physics.equations)
+        known = reader.read(self.physics.equations)
         self._check_values_are_used()
         used = frozenset().union(
-            *(parameters_of(part) for one in found.statements.values() for part in one.parts)
+            *(
+                parameters_of(part)
+                for statement in known.statements.values()
+                for part in statement.parts
+            )
         )
         for name in self.names - used - set(self.base.parameters):
             raise InputError(
-                f"Physics(bounds=...) names '{name}', which is no constant of the equations."
+                f"Physics(bounds=...) names '{name}', which is not a constant of the equations."
                 f"{suggestion(name, used)} A coefficient is named by equation and term, as in "
                 f"('x', 'x*y')."
             )
-        return found
+        return known
 
     def _check_values_are_used(self) -> None:
-        """Refuses a constant that nothing names: its equation would have it estimated."""
+        """Raise InputError for a constant that no equation or relation names."""
         physics = self.physics
         texts = [*(text for pair in physics.equations for text in pair)]
         texts += [*physics.relations, *physics.conserved]
-        texts += [text for _, some in (*physics.required, *physics.forbidden) for text in some]
+        texts += [text for _, terms in (*physics.required, *physics.forbidden) for text in terms]
         words = set(re.findall(r"[^\W\d]\w*", " ".join(texts))) | set(self.base.parameters)
         for name, _ in physics.values:
             if name not in words:
@@ -170,7 +319,7 @@ class _Binding:
         name = self.aliases.get(key, key)
         if name not in self.outputs:
             raise InputError(
-                f"Physics({field}=...) names '{key}', which is no equation."
+                f"Physics({field}=...) names '{key}', which is not an equation."
                 f"{suggestion(key, self.outputs)} The equations are {quoted(self.outputs)}."
             )
         return self.outputs.index(name)
@@ -184,142 +333,133 @@ class _Binding:
             )
         return term
 
-    def _place(self, term: Expression) -> int:
+    def _index(self, term: Expression) -> int:
         return self.features.terms.index(term)
 
     def _features(
         self, known: Mapping[int, list[Part]], required: Mapping[int, list[Expression]]
     ) -> FeatureMap:
-        """The library's terms and those that are known or required, by equation."""
-        own = {c: {part.term for part in parts} for c, parts in known.items()}
+        """Return the terms of the library and the known or required terms, by equation."""
+        extra = {c: {part.term for part in parts} for c, parts in known.items()}
         for c, terms in required.items():
-            own[c] = own.get(c, set()) | set(terms)
-        asked = [part.term for parts in known.values() for part in parts]
-        asked += [term for terms in required.values() for term in terms]
-        terms = tuple(dict.fromkeys([*self.base.terms, *asked]))
+            extra[c] = extra.get(c, set()) | set(terms)
+        named = [part.term for parts in known.values() for part in parts]
+        named += [term for terms in required.values() for term in terms]
+        terms = tuple(dict.fromkeys([*self.base.terms, *named]))
         allowed = []
         for c, row in enumerate(self.base.allowed):
-            closed = c in self.statements and self.statements[c].is_complete
-            wide = {*own.get(c, ())} | (
-                set() if closed else {t for t, may in zip(self.base.terms, row, strict=True) if may}
+            is_complete = c in self.statements and self.statements[c].is_complete
+            candidates = {*extra.get(c, ())} | (
+                set()
+                if is_complete
+                else {t for t, is_allowed in zip(self.base.terms, row, strict=True) if is_allowed}
             )
-            allowed.append(tuple(term in wide for term in terms))
+            allowed.append(tuple(term in candidates for term in terms))
         parameters = sorted(frozenset().union(*(parameters_of(term) for term in terms)))
         return FeatureMap(self.base.variables, terms, tuple(allowed), tuple(parameters))
 
     # -- numbers ---------------------------------------------------------------------------
 
-    def _known(
-        self, known: Mapping[int, list[Part]], low: np.ndarray, high: np.ndarray, needed: np.ndarray
-    ) -> list[Constant]:
-        """Sets what is given; the coefficients with constants before them."""
+    def _known(self, known: Mapping[int, list[Part]]) -> list[ConstantProduct]:
+        """Set given coefficients; return the coefficients made of constants."""
         constants = []
         for c, parts in known.items():
             check_single(self.outputs[c], parts)
             if self.statements[c].is_complete:
-                low[c] = high[c] = 0.0
+                self.low[c] = self.high[c] = 0.0
             for part in parts:
-                k = self._place(part.term)
+                k = self._index(part.term)
                 if not part.powers:
-                    low[c, k] = high[c, k] = part.number
+                    self.low[c, k] = self.high[c, k] = part.number
                     continue
-                low[c, k], high[c, k], needed[c, k] = -inf, inf, True
-                constants.append(Constant(c, k, part.number, part.powers))
+                self.low[c, k], self.high[c, k], self.required[c, k] = -inf, inf, True
+                constants.append(ConstantProduct(c, k, part.number, part.powers))
         return constants
 
-    def _bounds(self, low: np.ndarray, high: np.ndarray, constants: list[Constant]) -> None:
-        named = {key: ends for key, ends in self.physics.bounds if isinstance(key, str)}
-        for one in constants:
-            if named.keys() & dict(one.powers).keys():
-                ends = product_bounds(one.powers, one.number, named)
-                self._narrow(low, high, one.equation, one.term, ends, one.text)
-        for key, (least, most) in self.physics.bounds:
-            if isinstance(key, str):
-                continue
-            c, k = self._coefficient(key[0], key[1], "bounds")
-            self._narrow(low, high, c, k, (least, most), f"{key[1]}' of '{key[0]}")
+    def _bounds(self, constants: Sequence[ConstantProduct]) -> None:
+        for product in constants:
+            if self.constant_bounds.keys() & dict(product.powers).keys():
+                limits = product_bounds(product.powers, product.number, self.constant_bounds)
+                self._narrow((product.equation, product.term), limits, product.text)
+        for key, limits in self.physics.bounds:
+            if not isinstance(key, str):
+                coefficient = self._coefficient(key[0], key[1], "bounds")
+                self._narrow(coefficient, limits, f"{key[1]}' of '{key[0]}")
 
     def _narrow(
-        self,
-        low: np.ndarray,
-        high: np.ndarray,
-        c: int,
-        k: int,
-        ends: tuple[float, float],
-        what: str,
+        self, coefficient: tuple[int, int], limits: tuple[float, float], label: str
     ) -> None:
-        least, most = max(low[c, k], ends[0]), min(high[c, k], ends[1])
-        if not least <= most:
+        low, high = self.low[coefficient], self.high[coefficient]
+        lower, upper = max(low, limits[0]), min(high, limits[1])
+        if not lower <= upper:
             raise InputError(
-                f"physics=... contradicts itself: the bounds of '{what}' are {ends[0]:g} to "
-                f"{ends[1]:g}, and {low[c, k]:g} to {high[c, k]:g} is given already."
+                f"physics=... contradicts itself: the bounds of '{label}' are {limits[0]:g} to "
+                f"{limits[1]:g}, and {low:g} to {high:g} is given already."
             )
-        low[c, k], high[c, k] = least, most
+        self.low[coefficient], self.high[coefficient] = lower, upper
 
     def _parameter_bounds(self) -> dict[str, tuple[float, float]]:
-        inside = set(self.features.parameters)
-        either_sign = [name for one in self.systems for name in one.constants if name in inside]
-        return dict.fromkeys(either_sign, (-inf, inf)) | {
-            key: ends for key, ends in self.physics.bounds if isinstance(key, str) and key in inside
-        }
+        either_sign = (name for system in self.systems for name in system.constants)
+        bounds = dict.fromkeys(either_sign, (-inf, inf)) | self.constant_bounds
+        return {name: bounds[name] for name in bounds if name in self.features.parameters}
 
     # -- relations -------------------------------------------------------------------------
 
-    def _related(self, found: Knowledge, constants: Sequence[Constant]) -> Knowledge:
-        """Ties of coefficients with the same constants before them, and the user's relations."""
+    def _related(self, known: Knowledge, constants: Sequence[ConstantProduct]) -> Knowledge:
+        """Add relations of coefficients with equal constants, and those of the user."""
         rows, values, words = [], [], []
-        first: dict[object, Constant] = {}
-        for one in constants:
-            other = first.setdefault(one.powers, one)
-            if other is not one:
-                row = np.zeros(found.low.shape)
-                row[one.equation, one.term] = other.number
-                row[other.equation, other.term] = -one.number
+        first: dict[object, ConstantProduct] = {}
+        for product in constants:
+            earlier = first.setdefault(product.powers, product)
+            if earlier is not product:
+                row = np.zeros(known.low.shape)
+                row[product.equation, product.term] = earlier.number
+                row[earlier.equation, earlier.term] = -product.number
                 rows.append(row)
                 values.append(0.0)
-                words.append(f"the same constant '{one.text}' in several places")
+                words.append(f"the same constant '{product.text}' in several places")
         for text in self.physics.relations:
-            row, value = read_relation(text, self._coefficient, found.low.shape)
+            row, value = read_relation(text, self._coefficient, known.low.shape)
             rows.append(row)
             values.append(value)
             words.append(f"'{text}'")
-        matrix = np.array(rows).reshape(len(rows), *found.low.shape)
-        return replace(found, relations=matrix, values=np.array(values), words=tuple(words))
+        matrix = np.array(rows).reshape(len(rows), *known.low.shape)
+        return replace(known, relations=matrix, values=np.array(values), words=tuple(words))
 
     def _coefficient(self, equation: str, term: str, field: str) -> tuple[int, int]:
-        """Equation and place of a term that it may have."""
+        """Return equation and index of a term that the equation may have."""
         c, wanted = self._equation(equation, field), self._term(term, field)
-        if wanted not in self.features.terms or not self.features.mask[c, self._place(wanted)]:
+        if wanted not in self.features.terms or not self.features.mask[c, self._index(wanted)]:
             raise InputError(
                 f"Physics({field}=...) names the term '{term}' of '{equation}', which the equation "
                 f"cannot have. Add it to the library."
             )
-        return c, self._place(wanted)
+        return c, self._index(wanted)
 
     # -- terms that are out ----------------------------------------------------------------
 
-    def _narrowed(self, features: FeatureMap, found: Knowledge) -> FeatureMap:
-        """Without forbidden terms and those of the wrong symmetry; refuses what was asked for."""
+    def _narrowed(self, features: FeatureMap, known: Knowledge) -> FeatureMap:
+        """Remove forbidden terms and those of the wrong symmetry."""
         mask = features.mask.copy()
-        asked = found.required | ((found.low == found.high) & (found.low != 0))
+        needed = known.required | ((known.low == known.high) & (known.low != 0))
         for key, texts in self.physics.forbidden:
             rows = range(len(mask)) if key == _ANY else [self._equation(key, "forbidden")]
             for text in texts:
-                out = self._matches(text, features)
+                matches = self._matches(text, features)
                 for c in rows:
-                    mask[c, out & ~asked[c] if _ANY in text else out] = False
-        assert found.symmetries is not None
-        if found.symmetries.any:
-            mask &= found.symmetries.allowed(features)
-        for c, k in np.argwhere(asked & ~mask):
+                    mask[c, matches & ~needed[c] if _ANY in text else matches] = False
+        assert known.symmetries is not None
+        if known.symmetries.any:
+            mask &= known.symmetries.allowed(features)
+        for c, k in np.argwhere(needed & ~mask):
             raise InputError(
                 f"physics=... contradicts itself: the equation of '{self.outputs[c]}' must have "
-                f"the term '{features.names[k]}', which is forbidden or has not its symmetry."
+                f"the term '{features.names[k]}', which is forbidden or violates a symmetry."
             )
         return replace(features, allowed=tuple(tuple(row) for row in mask.tolist()))
 
     def _matches(self, text: str, features: FeatureMap) -> np.ndarray:
-        """The terms that a name, or a pattern with '...', stands for."""
+        """Return the terms that match a name, or a pattern with '...'."""
         if _ANY not in text:
             try:
                 wanted = self._term(text, "forbidden")

@@ -1,8 +1,12 @@
-"""The equations of a `Physics`: right-hand sides of states, and systems with a mass matrix."""
+"""Known equations: explicit right-hand sides, and systems with a mass matrix."""
 
+import itertools
 import re
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple, final
+
+import numpy as np
 
 from .._common.errors import InputError, quoted, suggestion
 from ..terms import (
@@ -10,30 +14,279 @@ from ..terms import (
     Number,
     Variable,
     add,
+    derivative,
+    factors_of,
     multiply,
     parameters_of,
     power,
     quote_name,
+    replace_variables,
+    rounded,
+    substitute,
+    to_text,
     variables_of,
 )
-from ._implicit import Equation, Implicit, coupled
-from ._statement import Statement, read_side, statement, summands
+from ._statement import Part, Statement, read_side, split, statement, summands
+
+MAX_COUPLED = 4
+"""Maximal number of derivatives that are solved for together."""
+_ZERO, _ONE, _MINUS = Number(0.0), Number(1.0), Number(-1.0)
+
+
+@final
+@dataclass(frozen=True)
+class KnownEquation:
+    """left = right. Variables from index `width` on are derivatives of states."""
+
+    left: Expression
+    right: Expression
+    width: int
+
+    @property
+    def rates(self) -> frozenset[int]:
+        """The states whose derivatives occur."""
+        both = variables_of(self.left) | variables_of(self.right)
+        return frozenset(index - self.width for index in both if index >= self.width)
+
+    def factor(self, rate: int) -> Expression:
+        """Return the factor of a derivative, with everything on the left."""
+        return derivative(_difference(self), self.width + rate)
+
+    @property
+    def force(self) -> Expression:
+        """The terms without derivatives, on the right."""
+        none = {self.width + rate: _ZERO for rate in self.rates}
+        return multiply(_MINUS, replace_variables(_difference(self), none))
+
+    def replacing(self, rates: Mapping[int, Expression]) -> "KnownEquation":
+        """Return the equation with these derivatives replaced."""
+        by_index = {self.width + rate: item for rate, item in rates.items()}
+        return KnownEquation(
+            replace_variables(self.left, by_index),
+            replace_variables(self.right, by_index),
+            self.width,
+        )
+
+    def with_values(self, values: Mapping[str, Expression]) -> "KnownEquation":
+        """Return the equation with these constants replaced."""
+        return KnownEquation(
+            substitute(self.left, values), substitute(self.right, values), self.width
+        )
+
+
+@final
+@dataclass(frozen=True)
+class Summand:
+    """number * constants * term * derivative of `rate`, if any, in one equation."""
+
+    equation: int
+    part: Part
+    rate: int | None
+
+
+@final
+@dataclass(frozen=True)
+class ImplicitSystem:
+    """Equations sum_j M_ej(x) x_j' = F_e(x), as many as derivatives x_j'.
+
+    `scale` are the constants that are set to one: an equation may be multiplied by any number, so
+    the other constants are estimated relative to these.
+    """
+
+    equations: tuple[KnownEquation, ...]
+    rates: tuple[int, ...]
+    scale: tuple[str, ...] = ()
+
+    @property
+    def constants(self) -> tuple[str, ...]:
+        """The names of constants to estimate."""
+        used = (parameters_of(e.left) | parameters_of(e.right) for e in self.equations)
+        return tuple(sorted(frozenset().union(*used)))
+
+    def solved(self) -> dict[int, Expression]:
+        """Return x_j' = sum_e C_ej F_e / det M, with the cofactors C of the mass matrix M."""
+        mass = _mass_matrix(self.equations, self.rates)
+        sides = [equation.force for equation in self.equations]
+        inverse = power(_determinant(mass), _MINUS)
+        result = {}
+        for j, rate in enumerate(self.rates):
+            cramer = [
+                [*row[:j], side, *row[j + 1 :]] for row, side in zip(mass, sides, strict=True)
+            ]
+            result[rate] = multiply(_determinant(cramer), inverse)
+        return result
+
+    def summands(self) -> list[Summand]:
+        """Return the summands of all equations, with everything on the left."""
+        inner, result = self.inner, []
+        for e, equation in enumerate(self.equations):
+            sides = [(equation.factor(rate), rate) for rate in self.rates]
+            result += [
+                Summand(e, split(item, inner), rate)
+                for side, rate in [*sides, (multiply(_MINUS, equation.force), None)]
+                for item in summands(side)
+                if item != _ZERO
+            ]
+        return result
+
+    @property
+    def inner(self) -> frozenset[str]:
+        """The constants inside functions."""
+        sides = [
+            side
+            for equation in self.equations
+            for side in (*(equation.factor(rate) for rate in self.rates), equation.force)
+        ]
+        terms = [split(item, frozenset()).term for side in sides for item in summands(side)]
+        return frozenset().union(*map(parameters_of, terms))
+
+    def scaled(self, elsewhere: Collection[str] = ()) -> "ImplicitSystem":
+        """Return the system with undetermined constants set to one.
+
+        Constants that also occur `elsewhere` are determined there. p_i -> s**a_i p_i multiplies all
+        summands of an equation e by s**b_e if sum_i n_i a_i = b_e for the exponents n_i of each
+        summand.
+        """
+        names = _in_order(self)
+        parts = self.summands()
+        rows = np.zeros((len(parts), len(names) + len(self.equations)))
+        for row, summand in zip(rows, parts, strict=True):
+            for name, exponent in summand.part.powers:
+                row[names.index(name)] = exponent
+            row[len(names) + summand.equation] = -1.0
+        unit_rows = np.eye(rows.shape[1])[: len(names)]
+        rows = np.concatenate([rows, unit_rows[[name in elsewhere for name in names]]])
+        fixed: list[str] = []
+        for name in names:
+            free = rows.shape[1] - np.linalg.matrix_rank(rows)
+            extended = np.concatenate([rows, unit_rows[[names.index(name)]]])
+            if free and rows.shape[1] - np.linalg.matrix_rank(extended) < free:
+                rows = extended
+                fixed.append(name)
+        ones = dict.fromkeys(fixed, _ONE)
+        return ImplicitSystem(
+            tuple(equation.with_values(ones) for equation in self.equations),
+            self.rates,
+            tuple(fixed),
+        )
+
+    def lines(
+        self, values: Mapping[str, float], names: Sequence[str], digits: int
+    ) -> dict[int, str]:
+        """Return the equations as text, by the state whose equation each replaces.
+
+        `names` are those of variables and derivatives.
+        """
+        return {
+            rate: " = ".join(to_text(side, names=names) for side in sides)
+            for rate, sides in self.sides(values, digits).items()
+        }
+
+    def sides(
+        self, values: Mapping[str, float], digits: int
+    ) -> dict[int, tuple[Expression, Expression]]:
+        """Return both sides of each equation with these constants, rounded.
+
+        Keys are the states whose equations they replace.
+        """
+        known: dict[str, Expression] = {name: Number(value) for name, value in values.items()}
+
+        def shown(side: Expression) -> Expression:
+            return add(*(_shown(part, digits) for part in summands(substitute(side, known))))
+
+        pairs = zip(self.rates, self.equations, strict=True)
+        return {rate: (shown(equation.left), shown(equation.right)) for rate, equation in pairs}
+
+
+def _shown(part: Expression, digits: int) -> Expression:
+    number = split(part, frozenset()).number
+    others = [item for item in factors_of(rounded(part, digits)) if not isinstance(item, Number)]
+    return multiply(Number(float(f"{number:.{digits}g}")), *others)
+
+
+def _in_order(implicit: ImplicitSystem) -> list[str]:
+    """Return constants that may be set to one: first those before derivatives."""
+    parts = [summand.part for summand in implicit.summands() if summand.rate is not None]
+    parts += [summand.part for summand in implicit.summands() if summand.rate is None]
+    named = [name for part in parts for name, _ in part.powers]
+    return [name for name in dict.fromkeys(named) if name not in implicit.inner]
+
+
+def implicit_systems(
+    equations: Sequence[KnownEquation], outputs: Sequence[str]
+) -> list[ImplicitSystem]:
+    """Group equations into systems that can be solved separately, or raise InputError."""
+    groups: list[list[KnownEquation]] = []
+    for equation in equations:
+        connected = [
+            group for group in groups if any(equation.rates & other.rates for other in group)
+        ]
+        groups = [group for group in groups if group not in connected]
+        groups.append([*(other for group in connected for other in group), equation])
+    systems = []
+    for group in groups:
+        rates = sorted(frozenset().union(*(equation.rates for equation in group)))
+        shown = quoted([f"{outputs[rate]}'" for rate in rates])
+        if len(rates) != len(group):
+            raise InputError(
+                f"Physics(equations=...) gives {len(group)} equations for the derivatives {shown}; "
+                f"{len(rates)} are needed to solve for them."
+            )
+        if len(group) > MAX_COUPLED:
+            raise InputError(
+                f"Physics(equations=...) couples the derivatives {shown}; at most "
+                f"{MAX_COUPLED} are solved for together."
+            )
+        width, factors = group[0].width, itertools.chain(*_mass_matrix(group, rates))
+        if any(index >= width for factor in factors for index in variables_of(factor)):
+            raise InputError(f"Physics(equations=...) must be linear in the derivatives {shown}.")
+        system = ImplicitSystem(tuple(group), tuple(rates))
+        if _determinant(_mass_matrix(group, rates)) == _ZERO:
+            raise InputError(f"Physics(equations=...) does not determine the derivatives {shown}.")
+        systems.append(system)
+    return systems
+
+
+def _determinant(matrix: Sequence[Sequence[Expression]]) -> Expression:
+    """Expand the determinant along the first row."""
+    if len(matrix) == 1:
+        return matrix[0][0]
+    parts = []
+    for j, entry in enumerate(matrix[0]):
+        if entry != _ZERO:
+            minor = [[*row[:j], *row[j + 1 :]] for row in matrix[1:]]
+            parts.append(multiply(Number(-1.0 if j % 2 else 1.0), entry, _determinant(minor)))
+    return add(*parts)
+
+
+def _mass_matrix(
+    equations: Sequence[KnownEquation], rates: Sequence[int]
+) -> list[list[Expression]]:
+    return [[equation.factor(rate) for rate in rates] for equation in equations]
+
+
+def _difference(equation: KnownEquation) -> Expression:
+    return add(equation.left, multiply(_MINUS, equation.right))
+
 
 _MARKED = re.compile(r"(?:`([^`]+)`|([^\W\d]\w*))('+)")
 
 
 @final
 class Known(NamedTuple):
-    """What is known of each equation, and the systems that some of it follows from."""
+    """Statements about equations, and the systems that some of them were solved from."""
 
     statements: dict[int, Statement]
-    systems: tuple[Implicit, ...]
+    systems: tuple[ImplicitSystem, ...]
 
 
 @final
 class Reader:
-    """Reads equations for certain columns: `rates` map positions to the names of their velocities,
-    `values` holds the known constants, `names` are words known to be constants."""
+    """Reader of equations for given columns.
+
+    `rates` map positions to the names of their velocities. `values` are the known constants,
+    `names` words that are constants.
+    """
 
     def __init__(
         self,
@@ -49,33 +302,33 @@ class Reader:
         self.variables = (*variables, *(f"{name}'" for name in outputs))
 
     def read(self, pairs: Sequence[tuple[str, str]]) -> Known:
-        """The statements of all equations, each given by its left and its right side."""
-        found: dict[int, Statement] = {}
-        mixed: list[Equation] = []
-        open_: list[str] = []
+        """Return the statements of equations, each given by its left and right side."""
+        statements: dict[int, Statement] = {}
+        mixed: list[KnownEquation] = []
+        incomplete: list[str] = []
         for left, right in pairs:
             equation, is_open = self._equation(left, right)
             explicit = _solved(equation)
             if explicit is None:
                 mixed.append(equation)
-                open_ += [left] * is_open
+                incomplete += [left] * is_open
                 continue
             c, side = explicit
-            if c in found or self.outputs[c] in self.rates:
+            if c in statements or self.outputs[c] in self.rates:
                 raise InputError(
                     f"Physics(equations=...) gives the equation of '{left}', which is given "
                     f"already."
                 )
-            found[c] = statement(side, is_open)
-        for left in open_:
+            statements[c] = statement(side, is_open)
+        for left in incomplete:
             raise InputError(
                 f"An equation with several derivatives must be complete: '{left} = ...' has '...' "
-                f"in it, and what is found would be no sum of terms once it is solved. Name what "
-                f"is missing as a term with a constant before it."
+                f"in it. Its solution would not be a sum of terms. Write the missing terms "
+                f"with a constant before each."
             )
-        return Known(found, self._systems(mixed, found))
+        return Known(statements, self._systems(mixed, statements))
 
-    def _equation(self, left: str, right: str) -> tuple[Equation, bool]:
+    def _equation(self, left: str, right: str) -> tuple[KnownEquation, bool]:
         if left in self.outputs and left not in self.rates:
             side: Expression = self._rate(left)
         elif left in self.outputs:
@@ -91,70 +344,72 @@ class Reader:
         else:
             similar = suggestion(left, self.outputs)
             hidden = (
-                f" If '{left}' is a state that was not measured, write it as a function of columns "
-                f"that were (docs/recipes/known.md)."
+                f" If '{left}' is a state that was not measured, write it as a function of "
+                f"measured columns (docs/recipes/known.md)."
             )
             raise InputError(
-                f"Physics(equations=...) names '{left}', which is no equation.{similar} "
+                f"Physics(equations=...) names '{left}', which is not an equation.{similar} "
                 f"The equations are {quoted(self.outputs)}.{'' if similar else hidden}"
             )
         other, is_open = read_side(self._plain(right), self.variables, self.values, self.names)
-        found = Equation(side, other, self.width)
-        if not found.rates:
+        equation = KnownEquation(side, other, self.width)
+        if not equation.rates:
             raise InputError(
-                f"Physics(equations=...): '{left} = {right}' holds no derivative of a state."
+                f"Physics(equations=...): '{left} = {right}' has no derivative of a state."
             )
-        return found, is_open
+        return equation, is_open
 
     def _rate(self, output: str) -> Variable:
         name = f"{output}'"
         return Variable(self.width + self.outputs.index(output), name)
 
     def _plain(self, text: str) -> str:
-        """The text with each marked name, theta', in the words of the columns."""
+        """Replace names with primes, theta', by names of columns."""
         return _MARKED.sub(self._unmarked, text)
 
-    def _unmarked(self, found: re.Match[str]) -> str:
-        name, marks = found[1] or found[2], len(found[3])
+    def _unmarked(self, match: re.Match[str]) -> str:
+        name, marks = match[1] or match[2], len(match[3])
         while marks and name in self.rates:
             name, marks = self.rates[name], marks - 1
         if marks == 1 and name in self.outputs:
             return f"`{name}'`"
         if marks or (name not in self.variables):
             raise InputError(
-                f"Physics(equations=...): {found[0]} is no derivative that the data know."
+                f"Physics(equations=...): {match[0]} is not a derivative of a state."
                 f"{suggestion(name, self.outputs)} The states are {quoted(self.outputs)}."
             )
         return quote_name(name)
 
     def _systems(
-        self, mixed: Sequence[Equation], found: dict[int, Statement]
-    ) -> tuple[Implicit, ...]:
-        """The coupled equations as systems; adds what each of them says of a state."""
+        self, equations: Sequence[KnownEquation], statements: dict[int, Statement]
+    ) -> tuple[ImplicitSystem, ...]:
+        """Return the coupled equations as systems, and add the statements they imply."""
         written: dict[int, Expression] = {
-            c: add(*one.parts) for c, one in found.items() if one.is_complete
+            c: add(*known.parts) for c, known in statements.items() if known.is_complete
         }
         written |= {
             self.outputs.index(position): Variable(self.variables.index(velocity), velocity)
             for position, velocity in self.rates.items()
         }
-        alone = frozenset().union(*(parameters_of(side) for side in written.values()))
-        together = coupled([one.replacing(written) for one in mixed], self.outputs)
-        systems = tuple(one.scaled(alone) for one in together)
+        elsewhere = frozenset().union(*(parameters_of(side) for side in written.values()))
+        coupled = implicit_systems([known.replacing(written) for known in equations], self.outputs)
+        systems = tuple(known.scaled(elsewhere) for known in coupled)
         for system in systems:
             for c, side in system.solved().items():
-                if c in found:
+                if c in statements:
                     raise InputError(
                         f"Physics(equations=...) gives the equation of '{self.outputs[c]}' twice: "
                         f"with '...', and together with others."
                     )
-                found[c] = Statement((side,), True)
+                statements[c] = Statement((side,), True)
         return systems
 
 
-def _solved(equation: Equation) -> tuple[int, Expression] | None:
-    """The state and its right-hand side, where an equation holds one derivative and before it
-    constants alone."""
+def _solved(equation: KnownEquation) -> tuple[int, Expression] | None:
+    """Return state and right-hand side of an equation with one derivative, or None.
+
+    Only constants may multiply the derivative.
+    """
     if len(equation.rates) != 1:
         return None
     (rate,) = equation.rates
@@ -163,5 +418,5 @@ def _solved(equation: Equation) -> tuple[int, Expression] | None:
         return None
     if factor == Number(0.0):
         raise InputError("Physics(equations=...): a derivative in an equation cancels.")
-    below = power(factor, Number(-1.0))
-    return rate, add(*(multiply(part, below) for part in summands(equation.rest)))
+    inverse = power(factor, Number(-1.0))
+    return rate, add(*(multiply(part, inverse) for part in summands(equation.force)))

@@ -1,14 +1,18 @@
-"""`Physics`: what a user knows, as written; it becomes constraints once there are columns."""
+"""`Physics`: what a user knows about a system, as Python objects, text or a TOML file."""
 
+import os
+import re
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import inf, isfinite, isnan
+from pathlib import Path
 from typing import Any, final
 
-from .._common.errors import InputError
+from .._common.errors import InputError, quoted, suggestion
 from .._common.registry import part
 from ._statement import parse_equation
-from ._symmetry import AbstractSymmetry
+from ._symmetry import AbstractSymmetry, Even, Odd, Periodic, Reflection
 
 Key = str | tuple[str, str]
 
@@ -17,37 +21,36 @@ Key = str | tuple[str, str]
 @final
 @dataclass(frozen=True, kw_only=True)
 class Physics:
-    """What is known of a system, beside the data.
+    """What is known about a system, besides the data.
 
     Parameters
     ----------
     equations
         right-hand sides by state, `{"theta": "omega", "omega": "-g/L*sin(theta) + ..."}`. A
-        complete one is taken as it is: no term and no residual is added to it. One that ends with
-        "..." is the known part: library and residual add to it. Words that are no column are
-        constants: those in `values` are known, all others are estimated (`model.parameters_`). Or a
-        list of equations as they are written, `["theta' = omega"]`, where one may hold several
-        derivatives: `"J*a'' + c*cos(a - b)*b'' = -k*sin(a)"`. There must be as many of these as
-        derivatives in them, and they are complete. What multiplies a whole equation cannot be
-        estimated: where no value settles it, the first constant is set to one.
+        right-hand side is complete, without further terms and residual, unless it ends with "...":
+        then the library and the residual add to it. Words that are not columns are constants: those
+        in `values` are known, all others are estimated (`model.parameters_`). Alternatively, a list
+        of equations, `["theta' = omega"]`, in which one may have several derivatives: `"J*a'' +
+        c*cos(a - b)*b'' = -k*sin(a)"`. As many of these as derivatives are needed, and they are
+        complete. A factor of a whole equation cannot be estimated: unless a value is given for it,
+        the first constant is set to one.
     values
         known constants, `{"g": 9.81}`.
     required, forbidden
-        terms that an equation must, or must not, have, by state. In the name of a forbidden term
-        "..." stands for anything: "sin(...)", and "..." for all terms of the library.
+        terms that an equation must, or must not, have, by state. In forbidden terms, "..." matches
+        any text: "sin(...)" matches all sines, "..." all terms of the library.
     bounds
-        least and largest value, None where there is none, of a coefficient, `{("omega", "omega"):
-        (None, 0)}` by equation and term, or of a constant, `{"L": (0.1, 2)}`.
+        lower and upper bound, or None, of a coefficient, `{("omega", "omega"): (None, 0)}` by
+        equation and term, or of a constant, `{"L": (0.1, 2)}`.
     relations
-        linear ones between coefficients, `["coef(x, x*y) = -coef(y, x*y)"]`.
+        linear relations of coefficients, `["coef(x, x*y) = -coef(y, x*y)"]`.
     conserved
-        quantities that never change, `["S + I + R"]`. The equations' coefficients meet this
-        exactly, and so does a residual where the quantity is a sum of states; otherwise the
-        equations in it have none.
+        conserved quantities, `["S + I + R"]`. The coefficients satisfy this exactly. So does the
+        residual if the quantity is a sum of states; otherwise its equations have no residual.
     symmetry
         `Odd()`, `Even("x")`, `Reflection("x")`, `Periodic("theta")`, or a list of them.
 
-    Coefficients that this leaves open are chosen and estimated as ever; all of it holds exactly.
+    All of this holds exactly. Other coefficients are selected and estimated as usual.
 
     Examples
     --------
@@ -78,20 +81,20 @@ class Physics:
             ("values", _number),
             ("required", _texts),
             ("forbidden", _texts),
-            ("bounds", _ends),
+            ("bounds", _bounds_pair),
         ):
             object.__setattr__(self, name, _pairs(name, getattr(self, name), check))
         for name in ("relations", "conserved"):
             object.__setattr__(self, name, _texts(f"Physics({name}=...)", getattr(self, name)))
         given = self.symmetry or ()
-        found = (given,) if isinstance(given, AbstractSymmetry) else tuple(given)
-        for one in found:
-            if not isinstance(one, AbstractSymmetry):
+        symmetries = (given,) if isinstance(given, AbstractSymmetry) else tuple(given)
+        for symmetry in symmetries:
+            if not isinstance(symmetry, AbstractSymmetry):
                 raise InputError(
                     f"Physics(symmetry=...) must be Odd(), Even('x'), Reflection('x'), "
-                    f"Periodic('theta') or a list of these; got {one!r}."
+                    f"Periodic('theta') or a list of these; got {symmetry!r}."
                 )
-        object.__setattr__(self, "symmetry", found)
+        object.__setattr__(self, "symmetry", symmetries)
 
     def __repr__(self) -> str:
         named = ("equations", "values", "required", "forbidden", "bounds")
@@ -106,26 +109,26 @@ class Physics:
 
 
 def _pairs(name: str, given: Any, check: Any) -> tuple[tuple[Any, Any], ...]:
-    """A mapping, or pairs as a file holds them, as something that can be hashed."""
+    """Return a mapping, or the pairs that a file holds, in a hashable form."""
     what = f"Physics({name}=...)"
     if isinstance(given, str) or not isinstance(given, Mapping | Sequence):
         raise InputError(f"{what} must be a dict such as {_EXAMPLES[name]}; got {given!r}.")
     items = given.items() if isinstance(given, Mapping) else given
     if name == "equations":
-        items = [parse_equation(one) if isinstance(one, str) else one for one in items]
-    found: dict[Any, Any] = {}
+        items = [parse_equation(item) if isinstance(item, str) else item for item in items]
+    pairs: dict[Any, Any] = {}
     for key, value in items:
         key = _key(what, key) if name == "bounds" else _text(what, key)
-        if key in found:
+        if key in pairs:
             raise InputError(f"{what} names {key!r} twice.")
-        found[key] = check(f"{what} of {key!r}", value)
-    return tuple(found.items())
+        pairs[key] = check(f"{what} of {key!r}", value)
+    return tuple(pairs.items())
 
 
 def _key(what: str, key: Any) -> Key:
     if isinstance(key, str):
         return key
-    if isinstance(key, Sequence) and len(key) == 2 and all(isinstance(one, str) for one in key):
+    if isinstance(key, Sequence) and len(key) == 2 and all(isinstance(part, str) for part in key):
         return (key[0], key[1])
     raise InputError(
         f"{what} must name a constant, such as 'L', or an equation and a term, such as "
@@ -147,20 +150,20 @@ def _number(what: str, value: Any) -> float:
 
 def _texts(what: str, value: Any) -> tuple[str, ...]:
     values = (value,) if isinstance(value, str) else value
-    if not isinstance(values, Sequence) or not all(isinstance(one, str) for one in values):
+    if not isinstance(values, Sequence) or not all(isinstance(text, str) for text in values):
         raise InputError(f"{what} must be a list of texts; got {value!r}.")
-    return tuple(_text(what, one) for one in values)
+    return tuple(_text(what, text) for text in values)
 
 
-def _ends(what: str, value: Any) -> tuple[float, float]:
-    """(low, high), infinite where there is none."""
+def _bounds_pair(what: str, value: Any) -> tuple[float, float]:
+    """Return (low, high), infinite for None."""
     try:
         low, high = value
         low = -inf if low is None else float(low)
         high = inf if high is None else float(high)
     except (TypeError, ValueError):
         raise InputError(
-            f"{what} must be a pair of numbers, None for no end, such as (None, 0); got {value!r}."
+            f"{what} must be a pair of numbers or None, such as (None, 0); got {value!r}."
         ) from None
     if isnan(low) or isnan(high) or not low <= high:
         raise InputError(f"{what} exclude every number: {low:g} to {high:g}.")
@@ -174,3 +177,100 @@ _EXAMPLES = {
     "forbidden": "{'v': ['x*v']}",
     "bounds": "{('v', 'v'): (None, 0), 'k': (0, 10)}",
 }
+
+
+_FLOAT = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+_BOUND = re.compile(
+    rf"(?:({_FLOAT})\s*(<=|>=)\s*)?([^<>=]+?)(?:\s*(<=|>=)\s*({_FLOAT}))?",
+    re.DOTALL,
+)
+_SYMMETRY = re.compile(r"\s*([A-Za-z]+)\s*(?:\(([^()]*)\))?\s*")
+_KINDS = {"odd": Odd, "even": Even, "reflection": Reflection, "periodic": Periodic}
+_FIELDS = (
+    "equations", "values", "required", "forbidden", "bounds", "relations", "conserved", "symmetry",
+)  # fmt: skip
+
+
+def parse_bound(text: str) -> tuple[Key, tuple[float | None, float | None]]:
+    """Return what is bounded and the bounds: "omega': omega <= 0", "0.1 <= L <= 2"."""
+    equation, colon, inequality = text.rpartition(":")
+    match = _BOUND.fullmatch(inequality.strip())
+    key: Key = match[3].strip() if match else ""
+    if colon:
+        state = equation.strip()
+        key = (state[:-1].strip("`") if state.endswith("'") else "", str(key))
+    if match is None or not (match[2] or match[4]) or not all(key):
+        raise InputError(
+            f'A bound must be such as "v\': v <= 0" for a coefficient, or "0.1 <= L <= 2" for a '
+            f"constant; got '{text}'."
+        )
+    low = high = None
+    if match[2]:
+        low, high = (float(match[1]), high) if match[2] == "<=" else (low, float(match[1]))
+    if match[4]:
+        low, high = (low, float(match[5])) if match[4] == "<=" else (float(match[5]), high)
+    return key, (low, high)
+
+
+def parse_symmetry(text: str) -> AbstractSymmetry:
+    """Return the symmetry "odd", "even(x)", "reflection(x, v)" or "periodic(theta)"."""
+    match = _SYMMETRY.fullmatch(text)
+    names = [name.strip() for name in (match[2] or "").split(",")] if match and match[2] else []
+    kind = match[1].lower() if match else ""
+    if kind not in _KINDS or (kind == "odd") != (not names) or not all(names):
+        raise InputError(
+            f"A symmetry must be such as 'odd', 'even(x)', 'reflection(x, v)' or "
+            f"'periodic(theta)'; got '{text}'."
+        )
+    return _KINDS[kind](*names)
+
+
+def read_fields(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Return the fields of `Physics` in a TOML file.
+
+    Equations, bounds and symmetries may be lists of texts: ["theta' = omega"], ["omega': omega <=
+    0"], ["odd"].
+    """
+    file = Path(path)
+    try:
+        with file.open("rb") as stream:
+            given: dict[str, Any] = tomllib.load(stream)
+    except OSError as error:
+        raise InputError(f"physics='{path}' cannot be read: {error.strerror}.") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"physics='{path}' is not a TOML file: {error}.") from None
+    for name in given:
+        if name not in _FIELDS:
+            raise InputError(
+                f"'{file.name}' has an unknown entry '{name}'."
+                f"{suggestion(name, _FIELDS)} Known are {quoted(_FIELDS)}."
+            )
+    return given
+
+
+def physics_of(given: Mapping[str, Any]) -> Physics:
+    """Return the physics of fields whose equations, bounds and symmetries may be texts."""
+    fields = dict(given)
+    bounds = fields.get("bounds", ())
+    if isinstance(bounds, Mapping):
+        raise InputError(
+            'Physics(bounds=...) must be a list of texts such as "v\': v <= 0" in a file.'
+        )
+    fields["bounds"] = _merged(
+        [parse_bound(item) if isinstance(item, str) else item for item in bounds]
+    )
+    symmetry = fields.get("symmetry", ())
+    texts = [symmetry] if isinstance(symmetry, str) else symmetry
+    fields["symmetry"] = [parse_symmetry(item) if isinstance(item, str) else item for item in texts]
+    return Physics(**fields)
+
+
+def _merged(
+    pairs: Sequence[tuple[Key, tuple[float | None, float | None]]],
+) -> list[tuple[Key, tuple[float | None, float | None]]]:
+    """Merge the bounds of equal keys."""
+    merged: dict[Key, tuple[float | None, float | None]] = {}
+    for key, (low, high) in pairs:
+        known = merged.get(key, (None, None))
+        merged[key] = (known[0] if low is None else low, known[1] if high is None else high)
+    return list(merged.items())

@@ -1,4 +1,4 @@
-"""A known right-hand side, taken apart: numbers, constants before terms, terms."""
+"""A known right-hand side as a sum of numbers times constants times terms."""
 
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -14,8 +14,8 @@ from ..terms import (
     Number,
     Parameter,
     Power,
-    Product,
     Sum,
+    factors_of,
     multiply,
     parameters_of,
     parse,
@@ -32,7 +32,7 @@ Powers = tuple[tuple[str, float], ...]
 @final
 @dataclass(frozen=True)
 class Statement:
-    """What is known of one equation: its parts, and whether more may be added to them."""
+    """What is known about one equation: its summands, and whether it is complete."""
 
     parts: tuple[Expression, ...]
     is_complete: bool
@@ -49,12 +49,15 @@ class Part:
 
 
 def parse_equation(text: str) -> tuple[str, str]:
-    """State and right-hand side of "omega' = -g/L*sin(theta) + ...". A second mark stands for
-    the velocity of a position: "theta'' = ..." is the equation of "theta'". Both sides of one that
-    has more on its left, "(m + M)*x'' + m*L*cos(a)*a'' = ..."."""
-    found = _EQUATION.fullmatch(text)
-    if found is not None and found[4].strip() and "=" not in found[4]:
-        return (found[1] or found[2]) + (found[3] or ""), found[4].strip()
+    """Return both sides of an equation such as "omega' = -g/L*sin(theta) + ...".
+
+    The left side of an explicit equation is the name of the state. A second prime is the equation
+    of a velocity: "theta'' = ..." is the equation of "theta'". The left side of other equations is
+    returned unchanged: "(m + M)*x'' + m*L*cos(a)*a'' = ...".
+    """
+    match = _EQUATION.fullmatch(text)
+    if match is not None and match[4].strip() and "=" not in match[4]:
+        return (match[1] or match[2]) + (match[3] or ""), match[4].strip()
     left, sign, right = (part.strip() for part in text.partition("="))
     if not sign or "'" not in left or not right or "=" in right:
         raise InputError(
@@ -67,40 +70,44 @@ def parse_equation(text: str) -> tuple[str, str]:
 def read_side(
     text: str, variables: Sequence[str], values: Mapping[str, float], names: Collection[str]
 ) -> tuple[Expression, bool]:
-    """The formula of a right-hand side, and whether it is open: ends with "..."; `names` are words
-    known to be constants, those in `values` become numbers."""
-    found = _OPEN.fullmatch(text.strip())
-    body = text if found is None else found[1]
+    """Return the formula of a right-hand side, and whether it ends with "...".
+
+    `names` are words that are constants. Constants in `values` are replaced by numbers.
+    """
+    match = _OPEN.fullmatch(text.strip())
+    body = text if match is None else match[1]
     if not body.strip():
         return Number(0.0), True
     known = {name: Number(value) for name, value in values.items()}
     formula = parse(body, variables, {*known, *names}, free=True)
-    return substitute(formula, known), found is not None
+    return substitute(formula, known), match is not None
 
 
 def statement(formula: Expression, is_open: bool) -> Statement:
-    """What a right-hand side says."""
+    """Return the statement of a right-hand side."""
     parts = [part for part in summands(formula) if part != Number(0.0)]
     return Statement(tuple(parts), not is_open)
 
 
-def summands(item: Expression) -> list[Expression]:
-    """The terms of a sum; a product with a sum that holds constants is multiplied out."""
+def summands(item: Expression, expand_all: bool = False) -> list[Expression]:
+    """Return the terms of a sum. Products with sums that hold constants, or all, are expanded."""
     if isinstance(item, Sum):
-        return [part for term in item.terms for part in summands(term)]
-    if isinstance(item, Product):
-        for i, factor in enumerate(item.factors):
-            if isinstance(factor, Sum) and parameters_of(factor):
-                others = item.factors[:i] + item.factors[i + 1 :]
-                return [part for term in factor.terms for part in summands(multiply(term, *others))]
+        return [part for term in item.terms for part in summands(term, expand_all)]
+    for i, factor in enumerate(factors_of(item)):
+        if isinstance(factor, Sum) and (expand_all or parameters_of(factor)):
+            others = [*factors_of(item)[:i], *factors_of(item)[i + 1 :]]
+            products = [multiply(term, *others) for term in factor.terms]
+            return [part for product in products for part in summands(product, expand_all)]
     return [item]
 
 
 def split(item: Expression, inner: Collection[str]) -> Part:
-    """A summand as number, constants before the term, and the term; the constants `inner` stay
-    with the term."""
-    number, powers, rest = 1.0, {}, []
-    for factor in item.factors if isinstance(item, Product) else (item,):
+    """Return a summand as number, constants before the term, and term.
+
+    The constants `inner` remain in the term.
+    """
+    number, powers, others = 1.0, {}, []
+    for factor in factors_of(item):
         match factor:
             case Number(value):
                 number *= value
@@ -109,32 +116,36 @@ def split(item: Expression, inner: Collection[str]) -> Part:
             case Power(Parameter(name), Number(value)) if name not in inner:
                 powers[name] = powers.get(name, 0.0) + value
             case _:
-                rest.append(factor)
-    return Part(number, tuple(sorted(powers.items())), multiply(_ONE, *rest))
+                others.append(factor)
+    return Part(number, tuple(sorted(powers.items())), multiply(_ONE, *others))
 
 
 def inner_names(
     statements: Sequence[Statement], bounds: Mapping[str, tuple[float, float]]
 ) -> frozenset[str]:
-    """The constants that stand inside terms; those whose products before terms depend on each
-    other, so that coefficients that are free could not be met by any values of them; and those with
-    bounds that are no bounds of a single coefficient."""
+    """Return the constants inside terms.
+
+    These are also constants whose products before terms depend on each other, so that no constants
+    could match free coefficients, and constants whose bounds do not bound a single coefficient.
+    """
     items = [part for statement in statements for part in statement.parts]
     inner: frozenset[str] = frozenset()
     while True:
         parts = [split(item, inner) for item in items]
-        found = inner.union(*(parameters_of(part.term) for part in parts))
+        extended = inner.union(*(parameters_of(part.term) for part in parts))
         products = sorted({part.powers for part in parts if part.powers})
-        if found == inner and products:
+        if extended == inner and products:
             names = sorted({name for powers in products for name, _ in powers})
-            matrix = np.array([[dict(one).get(name, 0.0) for name in names] for one in products])
+            matrix = np.array(
+                [[dict(product).get(name, 0.0) for name in names] for product in products]
+            )
             if np.linalg.matrix_rank(matrix) < len(products):
-                found = inner.union(names)
+                extended = inner.union(names)
             else:
-                found = inner.union(_bounded_together(products, names, matrix, bounds))
-        if found == inner:
+                extended = inner.union(_bounded_together(products, names, matrix, bounds))
+        if extended == inner:
             return inner
-        inner = found
+        inner = extended
 
 
 def _bounded_together(
@@ -143,7 +154,7 @@ def _bounded_together(
     matrix: Float[np.ndarray, "p n"],
     bounds: Mapping[str, tuple[float, float]],
 ) -> list[str]:
-    """The constants that the products determine and whose bounds are not those of one of them."""
+    """Return constants that the products determine, but whose bounds bound no single product."""
     share = np.linalg.pinv(matrix) @ matrix
     return [
         name
@@ -151,19 +162,19 @@ def _bounded_together(
         if name in bounds
         and np.isclose(share[i, i], 1.0)
         and not any(
-            dict(one).keys() == {name} and is_monotonic(*bounds[name], one[0][1])
-            for one in products
+            dict(product).keys() == {name} and is_monotonic(*bounds[name], product[0][1])
+            for product in products
         )
     ]
 
 
 def is_monotonic(low: float, high: float, exponent: float) -> bool:
-    """Whether p**exponent lies between its values at two bounds of p exactly where p does."""
+    """Return whether bounds of p are equivalent to bounds of p**exponent."""
     return exponent == 1 or low >= 0 or (high <= 0 and exponent == -1)
 
 
 def check_single(equation: str, parts: Sequence[Part]) -> None:
-    """Refuses a term that stands in an equation twice, once with a constant before it."""
+    """Raise InputError if a term occurs twice in an equation, once with a constant."""
     seen: set[Expression] = set()
     for part in parts:
         if part.term in seen:

@@ -1,52 +1,75 @@
-"""Symmetries of a vector field: signs that turn, and periods."""
+"""Symmetries of a vector field, and residuals that have them."""
 
 import abc
 import itertools
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from math import pi
 from typing import Any, final
 
 import numpy as np
 from jaxtyping import Bool, Float
 
+from .._common.arrays import Arrays, pytree
 from .._common.errors import InputError, quoted, suggestion
 from .._common.registry import part
+from ..field import AbstractAugmentation, AbstractBasis, TanhLayers
 
-_PROBES = 24  # points at which the symmetry of a term is tried
-_ALIKE = 1e-9
+_PROBES = 24  # points at which the symmetry of a term is tested
+_TOLERANCE = 1e-9  # of the largest value of a term; smaller differences are rounding
 _SEED = 7
 
 
 class AbstractSymmetry(abc.ABC):
-    """A symmetry that the right-hand sides have."""
+    """A symmetry of the right-hand sides."""
 
     @abc.abstractmethod
     def names(self) -> tuple[str, ...]:
-        """The variables that it names."""
+        """Return the variables that the symmetry names."""
 
     @abc.abstractmethod
     def signs(
         self, variables: Sequence[str], outputs: Sequence[str]
     ) -> tuple[Float[np.ndarray, " V"], Float[np.ndarray, " c"]] | None:
-        """By what variables and right-hand sides are multiplied: f(a z) = b f(z); None for one
-        that turns no sign."""
+        """Return a and b of f(a z) = b f(z), signs of variables and right-hand sides, or None."""
 
     def periods(self, variables: Sequence[str]) -> Float[np.ndarray, " V"]:
-        """The period in each variable, zero where there is none."""
+        """Return the period in each variable, zero without one."""
         return np.zeros(len(variables))
 
 
-def _named(names: tuple[str, ...], who: str) -> None:
+@dataclass(frozen=True, init=False)
+class AbstractSignChange(AbstractSymmetry):
+    """A symmetry under a change of sign of some variables together, `of`."""
+
+    of: tuple[str, ...]
+
+    def __init__(self, *names: str, of: Sequence[str] = ()):
+        object.__setattr__(self, "of", (*names, *of))
+        _check_names(self.of, type(self).__name__)
+
+    def names(self) -> tuple[str, ...]:
+        return self.of
+
+    def _flip(self, names: Sequence[str]) -> Float[np.ndarray, " n"]:
+        return np.array([-1.0 if name in self.of else 1.0 for name in names])
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(map(repr, self.of))})"
+
+
+def _check_names(names: tuple[str, ...], symmetry: str) -> None:
     if not names or not all(isinstance(name, str) for name in names):
-        raise InputError(f"{who} needs the names of columns, as in {who}('x'); got {names!r}.")
+        raise InputError(
+            f"{symmetry} needs the names of columns, as in {symmetry}('x'); got {names!r}."
+        )
 
 
 @part
 @final
 @dataclass(frozen=True)
 class Odd(AbstractSymmetry):
-    """f(-z) = -f(z): when all states and inputs change sign, so do all right-hand sides.
+    """f(-z) = -f(z): all right-hand sides change sign together with all states and inputs.
 
     Examples
     --------
@@ -68,15 +91,15 @@ class Odd(AbstractSymmetry):
 @part
 @final
 @dataclass(frozen=True, init=False)
-class Even(AbstractSymmetry):
-    """No right-hand side changes when these variables change sign together: `Even("x")`.
+class Even(AbstractSignChange):
+    """No right-hand side changes if these variables change sign together: `Even("x")`.
 
     Parameters
     ----------
     names
         the variables.
     of
-        further ones, as a list.
+        more variables, as a list.
 
     Examples
     --------
@@ -88,37 +111,24 @@ class Even(AbstractSymmetry):
     ["x0' = 1.0 - 1.0 x0**2"]
     """
 
-    of: tuple[str, ...]
-
-    def __init__(self, *names: str, of: Sequence[str] = ()):
-        object.__setattr__(self, "of", (*names, *of))
-        _named(self.of, "Even")
-
-    def names(self) -> tuple[str, ...]:
-        return self.of
-
     def signs(self, variables, outputs):
-        return np.array([-1.0 if name in self.of else 1.0 for name in variables]), np.ones(
-            len(outputs)
-        )
-
-    def __repr__(self) -> str:
-        return f"Even({', '.join(map(repr, self.of))})"
+        return self._flip(variables), np.ones(len(outputs))
 
 
 @part
 @final
 @dataclass(frozen=True, init=False)
-class Reflection(AbstractSymmetry):
-    """The mirror image of a motion is one: when these states change sign together, so do their
-    equations, and the others stay. `Reflection("x", "v")`.
+class Reflection(AbstractSignChange):
+    """The equations of these states change sign with the states; the others do not change.
+
+    The mirror image of a motion is a motion as well: `Reflection("x", "v")`.
 
     Parameters
     ----------
     names
         the states.
     of
-        further ones, as a list.
+        more states, as a list.
 
     Examples
     --------
@@ -130,38 +140,22 @@ class Reflection(AbstractSymmetry):
     ["x0' = 1.0 x1", "x1' = -1.0 x0"]
     """
 
-    of: tuple[str, ...]
-
-    def __init__(self, *names: str, of: Sequence[str] = ()):
-        object.__setattr__(self, "of", (*names, *of))
-        _named(self.of, "Reflection")
-
-    def names(self) -> tuple[str, ...]:
-        return self.of
-
     def signs(self, variables, outputs):
-        turned = [
-            np.array([-1.0 if name in self.of else 1.0 for name in names])
-            for names in (variables, outputs)
-        ]
-        return turned[0], turned[1]
-
-    def __repr__(self) -> str:
-        return f"Reflection({', '.join(map(repr, self.of))})"
+        return self._flip(variables), self._flip(outputs)
 
 
 @part
 @final
 @dataclass(frozen=True)
 class Periodic(AbstractSymmetry):
-    """The right-hand sides are the same one period further: `Periodic("theta")` is an angle.
+    """The right-hand sides are periodic in a variable, such as an angle: `Periodic("theta")`.
 
     Parameters
     ----------
     name
         the variable.
     period
-        of it; one turn in radians if not given.
+        its period; 2 pi by default.
 
     Examples
     --------
@@ -174,7 +168,7 @@ class Periodic(AbstractSymmetry):
     period: float = 2 * pi
 
     def __post_init__(self):
-        _named((self.name,), "Periodic")
+        _check_names((self.name,), "Periodic")
         if not isinstance(self.period, int | float) or not 0 < self.period < np.inf:
             raise InputError(f"Periodic(period=...) must be positive; got {self.period!r}.")
 
@@ -191,8 +185,10 @@ class Periodic(AbstractSymmetry):
 @final
 @dataclass(frozen=True, eq=False)
 class Symmetries:
-    """Symmetries in certain variables and equations: f(mirrors[m] z) = parity[m] f(z), and the
-    periods of variables, zero where there is none."""
+    """Symmetries bound to variables and equations: f(mirrors[m] z) = parity[m] f(z).
+
+    `periods` are those of the variables, zero without one.
+    """
 
     mirrors: Float[np.ndarray, "m V"]
     parity: Float[np.ndarray, "m c"]
@@ -204,26 +200,30 @@ class Symmetries:
         given: Sequence[AbstractSymmetry],
         variables: Sequence[str],
         outputs: Sequence[str],
-        clock: int | None = None,
+        time_input: int | None = None,
     ) -> "Symmetries":
-        """Those that were given, for these columns; refuses names that are none. Time, the
-        variable `clock`, keeps its sign."""
-        for name in (name for one in given for name in one.names()):
+        """Bind symmetries to these columns; raise InputError for unknown names.
+
+        The variable `time_input` keeps its sign.
+        """
+        for name in (name for symmetry in given for name in symmetry.names()):
             if name not in variables:
                 raise InputError(
-                    f"Physics(symmetry=...) names '{name}', which is no column."
+                    f"Physics(symmetry=...) names '{name}', which is not a column."
                     f"{suggestion(name, variables)} The columns are {quoted(variables)}."
                 )
-        turned = [signs for one in given if (signs := one.signs(variables, outputs)) is not None]
+        mirrored = [
+            signs for symmetry in given if (signs := symmetry.signs(variables, outputs)) is not None
+        ]
         periods = np.zeros(len(variables))
-        for one in given:
-            periods = np.maximum(periods, one.periods(variables))
-        mirrors = np.array([signs[0] for signs in turned]).reshape(len(turned), len(variables))
-        if clock is not None:
-            mirrors[:, clock] = 1.0
+        for symmetry in given:
+            periods = np.maximum(periods, symmetry.periods(variables))
+        mirrors = np.array([signs[0] for signs in mirrored]).reshape(len(mirrored), len(variables))
+        if time_input is not None:
+            mirrors[:, time_input] = 1.0
         return cls(
             mirrors,
-            np.array([signs[1] for signs in turned]).reshape(len(turned), len(outputs)),
+            np.array([signs[1] for signs in mirrored]).reshape(len(mirrored), len(outputs)),
             periods,
         )
 
@@ -232,39 +232,152 @@ class Symmetries:
         return bool(len(self.mirrors) or self.periods.any())
 
     def allowed(self, features: Any) -> Bool[np.ndarray, "c K"]:
-        """Which equation may have which term, tried at random points."""
+        """Return which equation may have which term, tested at random points."""
         rng = np.random.default_rng(_SEED)
         width, count = len(self.periods), len(features.terms)
-        found = np.ones((self.parity.shape[1], count), dtype=bool)
+        allowed = np.ones((self.parity.shape[1], count), dtype=bool)
         if not self.any:
-            return found
+            return allowed
         points = rng.uniform(0.2, 1.8, (_PROBES, width)) * rng.choice([-1.0, 1.0], (_PROBES, width))
         values = features.with_values(rng.uniform(0.5, 1.5, len(features.parameters)))
-        here = values(points)
+        original = values(points)
         for mirror, parity in zip(self.mirrors, self.parity, strict=True):
-            there = values(points * mirror)
-            found &= np.stack([_alike(there, sign * here) for sign in parity])
+            mirrored = values(points * mirror)
+            allowed &= np.stack([_equal(mirrored, sign * original) for sign in parity])
         for v in np.flatnonzero(self.periods):
-            moved = points.copy()
-            moved[:, v] += self.periods[v]
-            found &= _alike(values(moved), here)
-        return found
+            shifted = points.copy()
+            shifted[:, v] += self.periods[v]
+            allowed &= _equal(values(shifted), original)
+        return allowed
 
     def images(self) -> list[tuple[Float[np.ndarray, " V"], Float[np.ndarray, " c"]]]:
-        """Every product of mirrors, the identity first: signs of variables and of equations."""
-        found = []
-        for chosen in itertools.product([False, True], repeat=len(self.mirrors)):
-            used = np.array(chosen, dtype=bool)
-            found.append((self.mirrors[used].prod(axis=0), self.parity[used].prod(axis=0)))
-        return found
+        """Return all products of mirrors, identity first: signs of variables and equations."""
+        images = []
+        for subset in itertools.product([False, True], repeat=len(self.mirrors)):
+            factors = np.array(subset, dtype=bool)
+            images.append((self.mirrors[factors].prod(axis=0), self.parity[factors].prod(axis=0)))
+        return images
 
     def classes(self) -> Float[np.ndarray, "p m"]:
-        """The different combinations of parities that equations have."""
+        """Return the distinct combinations of parities of equations."""
         return np.unique(self.parity.T, axis=0)
 
 
-def _alike(one: np.ndarray, other: np.ndarray) -> Bool[np.ndarray, " K"]:
+def _equal(values: np.ndarray, expected: np.ndarray) -> Bool[np.ndarray, " K"]:
+    """Return which columns agree up to rounding."""
     with np.errstate(all="ignore"):
-        apart = np.abs(one - other).max(axis=0)
-        size = np.abs(other).max(axis=0)
-    return np.isfinite(apart) & (apart <= _ALIKE * np.maximum(size, 1e-300))
+        difference = np.abs(values - expected).max(axis=0)
+        size = np.abs(expected).max(axis=0)
+    return np.isfinite(difference) & (difference <= _TOLERANCE * np.maximum(size, 1e-300))
+
+
+_INNER = "inner."
+
+
+@part
+@pytree(meta=["periods"])
+@final
+@dataclass(frozen=True, eq=False)
+class SymmetricBasis(AbstractBasis):
+    """psi averaged over all images of a point, with the signs of each class of equations:
+
+        psi_p(z) = 2^-m sum_s (prod_{i in s} classes[p, i]) psi(e(mirrors_s z)),
+
+    where e replaces a periodic variable by its cosine and sine. `classes` hold the parities of
+    equations. The residual of an equation is a combination of the functions of its class.
+    """
+
+    inner: AbstractBasis
+    images: Float[Arrays, "s V"]
+    signs: Float[Arrays, "p s"]
+    periods: tuple[float, ...]
+
+    @property
+    def size(self) -> int:
+        return self.inner.size * self.signs.shape[0]
+
+    def __call__(self, variables: Any, xp: Any = np) -> Any:
+        values = [
+            self.inner(embedded(variables * image, self.periods, xp), xp) for image in self.images
+        ]
+        return xp.concatenate(
+            [
+                sum((sign * value for sign, value in zip(row, values, strict=True)), start=0.0)
+                / len(values)
+                for row in self.signs
+            ],
+            axis=1,
+        )
+
+    def mask_inputs(self, variables: Bool[np.ndarray, " V"]) -> "SymmetricBasis":
+        embedded_mask = np.concatenate([variables, variables[np.array(self.periods) > 0]])
+        return replace(self, inner=self.inner.mask_inputs(embedded_mask))
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        if not isinstance(self.inner, TanhLayers):
+            raise InputError(
+                f"A file can hold symmetric residuals of tanh layers only; this residual consists "
+                f"of {type(self.inner).__name__}."
+            )
+        arrays = {"images": self.images, "signs": self.signs, "periods": np.array(self.periods)}
+        return {name: np.asarray(array) for name, array in arrays.items()} | {
+            f"{_INNER}{name}": array for name, array in self.inner.arrays().items()
+        }
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> "SymmetricBasis":
+        inner = {
+            name.removeprefix(_INNER): array
+            for name, array in arrays.items()
+            if name.startswith(_INNER)
+        }
+        images, signs, periods = (arrays[name] for name in ("images", "signs", "periods"))
+        if images.shape[1:] != periods.shape or signs.shape[1:] != images.shape[:1]:
+            raise InputError("The symmetries of the network have inconsistent shapes.")
+        return cls(TanhLayers.from_arrays(inner), images, signs, tuple(periods.tolist()))
+
+
+def basis_of(basis: AbstractBasis, symmetries: Symmetries) -> Bool[np.ndarray, "c H"] | None:
+    """Return which functions the residual of each equation may use, or None for all."""
+    classes = symmetries.classes()
+    if not symmetries.any or len(classes) == 1:
+        return None
+    same_class = (symmetries.parity.T[:, None] == classes).all(axis=2)  # (c, p)
+    return np.repeat(same_class, basis.size // len(classes), axis=1)
+
+
+def symmetric_basis(
+    augmentation: AbstractAugmentation,
+    symmetries: Symmetries,
+    points: Float[np.ndarray, "N V"],
+    rng: np.random.Generator,
+) -> SymmetricBasis:
+    """Return the functions that an augmentation draws for points and their images."""
+    images = symmetries.images()
+    periods = tuple(symmetries.periods.tolist())
+    all_points = np.concatenate([embedded(points * signs, periods) for signs, _ in images])
+    std = all_points.std(axis=0)
+    inner = augmentation.init(all_points.mean(axis=0), np.where(std > 0, std, 1.0), rng=rng)
+    classes = symmetries.classes()
+    subsets = [
+        np.array(subset, dtype=bool)
+        for subset in itertools.product([False, True], repeat=len(symmetries.mirrors))
+    ]
+    signs = np.array([[row[subset].prod() for subset in subsets] for row in classes])
+    return SymmetricBasis(inner, np.array([mirror for mirror, _ in images]), signs, periods)
+
+
+def embedded(variables: Any, periods: Sequence[float], xp: Any = np) -> Any:
+    """Return variables with periodic ones replaced by their cosines, followed by their sines.
+
+    The shape changes from N x V to N x (V + number of periodic variables).
+    """
+    periodic = [i for i, period in enumerate(periods) if period > 0]
+    if not periodic:
+        return variables
+    columns = [variables[:, i] for i in range(variables.shape[1])]
+    for i in periodic:
+        angle = variables[:, i] * (2 * np.pi / periods[i])
+        columns[i] = xp.cos(angle)
+        columns.append(xp.sin(angle))
+    return xp.stack(columns, axis=1)

@@ -19,19 +19,20 @@ TermMask = Bool[np.ndarray, " P"]
 
 @final
 class Quadratic(NamedTuple):
-    """RSS(p) = p'Hp - 2 q'p + square over `rows` values, in noise variances, for free numbers p.
-    The initial values of all segments, `n_starts` in number, are eliminated."""
+    """RSS(p) = square - 2 g'(p - center) + (p - center)'H(p - center) over `rows` values, in noise
+    variances, for free numbers p. The initial values of all segments, `n_starts` in number, are
+    eliminated."""
 
     H: np.ndarray
-    q: np.ndarray
+    g: np.ndarray
     square: float
     rows: float
     n_starts: int
+    center: np.ndarray | float = 0.0
 
     def without_given(self, w: Float[np.ndarray, " K"]) -> "Quadratic":
         """Return the same function of the changes from the coefficients w."""
-        square = self.square - 2 * float(self.q @ w) + float(w @ self.H @ w)
-        return self._replace(q=self.q - self.H @ w, square=max(square, 0.0))
+        return self._replace(center=self.center - w)
 
     def temperature(self) -> float:
         """Return the residual variance of all candidates together, in noise variances, at least 1.
@@ -39,11 +40,11 @@ class Quadratic(NamedTuple):
         Scores are divided by it: the residual of a missing term must not make other terms
         significant.
         """
-        H, q = self.H, self.q
+        H, g = self.H, self.g
         scale = np.sqrt(np.maximum(np.diag(H), 1e-300))
         values, axes = np.linalg.eigh(H / np.outer(scale, scale))
         usable = values > limits.USABLE_EIGENVALUE * max(float(values.max(initial=0.0)), 1e-300)
-        explained = float(((axes[:, usable].T @ (q / scale)) ** 2 / values[usable]).sum())
+        explained = float(((axes[:, usable].T @ (g / scale)) ** 2 / values[usable]).sum())
         n_free = max(self.rows - self.n_starts - usable.sum(), 1.0)
         return max(1.0, max(self.square - explained, 0.0) / n_free)
 
@@ -91,10 +92,7 @@ def linearize(
     n_measured = int(np.isfinite(sigma).sum())
     rows = float(segments.weight[:, is_valid].sum()) * n_measured
     n_starts = int(is_valid.sum()) * len(sigma)
-    q = H @ p + gradient
-    return Quadratic(
-        H, q, max(square + float(p @ (H @ p)) + 2 * float(gradient @ p), 0.0), rows, n_starts
-    )
+    return Quadratic(H, gradient, max(square, 0.0), rows, n_starts, p)
 
 
 def integral_form(
@@ -218,19 +216,24 @@ def neighbours(
 ) -> Neighbours:
     """Return all sets that differ from `support` by one added, removed or exchanged term. Terms in
     `required` stay."""
-    H, q = quadratic.H, quadratic.q
+    H, g, square = quadratic.H, quadratic.g, quadratic.square
     scale = np.sqrt(np.maximum(np.diag(H), 1e-300))
-    H, q = H / np.outer(scale, scale), q / scale
-    size = len(q)
+    H, g, center = H / np.outer(scale, scale), g / scale, quadratic.center * scale
+    size = len(g)
+    # terms outside the set move from their center to zero
+    moved = np.where(support, 0.0, -center)
+    square += float(moved @ H @ moved) - 2 * float(g @ moved)
+    g = g - H @ moved
     inside = np.flatnonzero(support)
     outside = np.flatnonzero(candidates & ~support & (np.diag(quadratic.H) > 0))
     inverse = _inverse(H[np.ix_(inside, inside)])
-    w = inverse @ q[inside]
-    rss = quadratic.square - float(q[inside] @ w)
+    change = inverse @ g[inside]
+    rss = square - float(g[inside] @ change)
+    w = center[inside] + change
     # of the terms outside, orthogonal to those inside: slope of the RSS, and remaining square
     cross = H[np.ix_(outside, inside)]
     projection = cross @ inverse
-    slope, pivot = q[outside] - cross @ w, 1 - np.sum(projection * cross, axis=1)
+    slope, pivot = g[outside] - cross @ change, 1 - np.sum(projection * cross, axis=1)
     added, removed = np.full(size, np.inf), np.full(size, np.inf)
     added[outside] = rss - _gains(slope, pivot)
     # without term j of the set, by a rank-one change of the inverse

@@ -1,4 +1,4 @@
-"""Rollouts of a vector field from given starts. JAX, if it is installed, speeds up long ones."""
+"""Simulation of vector fields from given starts. Long rollouts are compiled by JAX."""
 
 from ._inputs import Inputs as Inputs
 from ._inputs import Interpolation as Interpolation

@@ -9,9 +9,8 @@ import numpy as np
 
 from .._common.arrays import register_pytrees
 from ._inputs import Inputs
-from ._stepping import take_step
-from ._switching import AbstractSwitchedField, Switched
-from ._tsit5 import RUNNING, Cells, Limits, Now, Slope, Step
+from ._switching import AbstractSwitchedField, Switched, take_step
+from ._tsit5 import RUNNING, Cells, Limits, Slope, State, Step
 
 SIZES = (1, 16, 256)
 """Sizes of compiled batches. Other batches are padded to the next size."""
@@ -20,8 +19,8 @@ _STEPS = {1: 4096, 16: 1024, 256: 128}
 
 
 def compiled_block(
-    field: Any, now: Now, limits: Limits, inputs: Inputs | None, size: int
-) -> tuple[Now, Step]:
+    field: Any, now: State, limits: Limits, inputs: Inputs | None, size: int
+) -> tuple[State, Step]:
     """Return the state after a block of steps of at most `size` rollouts, and the steps.
 
     `size` is one of `SIZES`. Other numbers of rollouts, times or rows of inputs do not cause
@@ -29,28 +28,30 @@ def compiled_block(
     """
     count = len(now.t)
     rows = np.minimum(np.arange(size), count - 1)
-    now = Now(*(part[rows] for part in now))
+    now = State(*(part[rows] for part in now))
     limits = Limits(*(part[rows] if np.ndim(part) else np.asarray(part) for part in limits))
     cells, first = None, np.zeros(size, dtype=np.int64)
     jumps = False
     if inputs is not None:
         cells, first = _window(inputs.only(rows).cells, now.cell, _STEPS[size])
         now, jumps = now._replace(cell=now.cell - first), inputs.jumps
-    arrays, rest = split_field(field)
+    arrays, static = split_field(field)
     with jax.enable_x64(True):
-        after, step = _block(arrays, rest, now, limits, cells, jumps, _STEPS[size])
-    after = Now(*(np.array(part)[:count] for part in after))
+        after, step = _block(arrays, static, now, limits, cells, jumps, _STEPS[size])
+    after = State(*(np.array(part)[:count] for part in after))
     taken, *parts = (np.asarray(part) for part in step)
-    t, end, length, x, kept = (part[:taken, :count] for part in parts[:5])
+    t, end, length, x, accepted = (part[:taken, :count] for part in parts[:5])
     slopes = parts[5][:taken, :, :count]
-    return after._replace(cell=after.cell + first[:count]), Step(t, end, length, x, slopes, kept)
+    return after._replace(cell=after.cell + first[:count]), Step(
+        t, end, length, x, slopes, accepted
+    )
 
 
 def evaluate(field: Any, t: Any, x: Any, u: Any) -> np.ndarray:
     """Evaluate a field that JAX traces for one rollout, for many rollouts in NumPy."""
-    arrays, rest = split_field(field)
+    arrays, static = split_field(field)
     with jax.enable_x64(True):
-        return np.asarray(_values(arrays, rest, t, x, u))
+        return np.asarray(_values(arrays, static, t, x, u))
 
 
 def _window(cells: Cells, cell: np.ndarray, width: int) -> tuple[Cells, np.ndarray]:
@@ -64,7 +65,7 @@ def _window(cells: Cells, cell: np.ndarray, width: int) -> tuple[Cells, np.ndarr
 
 
 def split_field(field: Any) -> tuple[Any, Any]:
-    """Return the numbers of a field, which are traced, and the remainder, which is compiled in."""
+    """Return the numbers of a field, which JAX traces, and its static parts."""
     register_pytrees()
     leaves, structure = jax.tree.flatten(field)
     is_number = [isinstance(leaf, float | np.ndarray | jax.Array) for leaf in leaves]
@@ -73,8 +74,8 @@ def split_field(field: Any) -> tuple[Any, Any]:
     return arrays, (structure, tuple(is_number), others)
 
 
-def join_field(arrays: Any, rest: Any) -> Any:
-    structure, is_number, others = rest
+def join_field(arrays: Any, static: Any) -> Any:
+    structure, is_number, others = static
     numbers = iter(arrays)
     return jax.tree.unflatten(
         structure,
@@ -82,8 +83,8 @@ def join_field(arrays: Any, rest: Any) -> Any:
     )
 
 
-def _batched(arrays: Any, rest: Any) -> Slope | Switched:
-    field = join_field(arrays, rest)
+def _batched(arrays: Any, static: Any) -> Slope | Switched:
+    field = join_field(arrays, static)
     if isinstance(field, AbstractSwitchedField):
         return Switched(
             lambda t, x, u, signs: jax.vmap(
@@ -98,13 +99,13 @@ def _batched(arrays: Any, rest: Any) -> Slope | Switched:
 
 
 @partial(jax.jit, static_argnums=1)
-def _values(arrays, rest, t, x, u):
-    return jax.vmap(join_field(arrays, rest), (0, 0, None if u is None else 0))(t, x, u)
+def _values(arrays, static, t, x, u):
+    return jax.vmap(join_field(arrays, static), (0, 0, None if u is None else 0))(t, x, u)
 
 
 @partial(jax.jit, static_argnums=(1, 5, 6))
-def _block(arrays, rest, now, limits, cells, jumps, max_steps):
-    field = _batched(arrays, rest)
+def _block(arrays, static, now, limits, cells, jumps, max_steps):
+    field = _batched(arrays, static)
     count, n = now.x.shape
     space = (
         *(jnp.zeros((max_steps, count)) for _ in range(3)), jnp.zeros((max_steps, count, n)),
@@ -115,7 +116,7 @@ def _block(arrays, rest, now, limits, cells, jumps, max_steps):
         taken, now, _ = carry
         runs = now.status == RUNNING
         has_room = taken < max_steps
-        if cells is not None:  # until one has passed its window
+        if cells is not None:  # until a rollout leaves its window
             has_room &= jnp.all(~runs | (now.cell < cells.knots.shape[1] - 2))
         return has_room & jnp.any(runs)
 
@@ -123,7 +124,7 @@ def _block(arrays, rest, now, limits, cells, jumps, max_steps):
         taken, now, space = carry
         now, step = take_step(field, now, limits, cells, jumps, jnp)
         slopes = jnp.stack(step.slopes) if isinstance(step.slopes, list) else step.slopes
-        parts = (step.t, step.end, step.size, step.x, step.kept, slopes)
+        parts = (step.t, step.end, step.size, step.x, step.accepted, slopes)
         space = tuple(array.at[taken].set(part) for array, part in zip(space, parts, strict=True))
         return taken + 1, now, space
 

@@ -10,15 +10,7 @@ from jaxtyping import Bool, Float, Int
 
 from .._common.errors import InputError, quoted, suggestion
 from ..data import Dataset, as_numbers
-from ._limits import (
-    FUNCTION_DEGREE,
-    FUNCTION_TOLERANCE,
-    MAX_CELLS,
-    MIN_CELL,
-    MIN_ISOLATED,
-    MIN_JUMP,
-    MIN_ROWS,
-)
+from . import _limits as limits
 from ._tsit5 import Cells
 
 
@@ -94,9 +86,7 @@ class Inputs:
 
 
 def sampled(
-    signals: Sequence[SampledInput],
-    kinds: Sequence[str],
-    signal: Int[np.ndarray, " B"],
+    signals: Sequence[SampledInput], kinds: Sequence[str], signal: Int[np.ndarray, " B"]
 ) -> Inputs:
     """Return inputs from samples, each column with its own kind of interpolation.
 
@@ -178,16 +168,16 @@ def from_function(
     if len(times) == 1:
         return _joined([(np.repeat(times, 2), _constant(last))], np.zeros(count, dtype=int))
     starts, stops = times[:-1], times[1:]
-    nodes = (1 - np.cos(np.pi * np.arange(FUNCTION_DEGREE + 1) / FUNCTION_DEGREE)) / 2
+    nodes = (1 - np.cos(np.pi * np.arange(limits.FUNCTION_DEGREE + 1) / limits.FUNCTION_DEGREE)) / 2
     probes = (nodes[:-1] + nodes[1:]) / 2
-    powers = np.arange(FUNCTION_DEGREE, -1, -1)
+    powers = np.arange(limits.FUNCTION_DEGREE, -1, -1)
     inverse = np.linalg.inv(nodes[:, None] ** powers)
     done: list[tuple[np.ndarray, np.ndarray]] = []
     low, high = np.full(m, np.inf), np.full(m, -np.inf)
     n_cells = 0
     while len(starts):
         n_cells += len(starts)
-        if n_cells > MAX_CELLS + 10 * len(times):
+        if n_cells > limits.MAX_CELLS + 10 * len(times):
             raise InputError(
                 "u, as a function of time, changes too fast to follow over the times t. Give its "
                 "values at t as an array, or a function without noise."
@@ -200,8 +190,8 @@ def from_function(
         expected = _sample(function, starts[:, None] + width * probes, m)
         error = np.abs(np.einsum("kp,cpm->ckm", probes[:, None] ** powers, pieces) - expected)
         rounding = 1e-14 * np.maximum(np.abs(low), np.abs(high))
-        is_accurate = (error <= FUNCTION_TOLERANCE * (high - low) + rounding).all((1, 2))
-        is_accurate |= width[:, 0] <= MIN_CELL * (times[-1] - times[0])
+        is_accurate = (error <= limits.FUNCTION_TOLERANCE * (high - low) + rounding).all((1, 2))
+        is_accurate |= width[:, 0] <= limits.MIN_CELL * (times[-1] - times[0])
         done.append((starts[is_accurate], pieces[is_accurate]))
         middle = (starts + stops)[~is_accurate] / 2
         starts, stops = (
@@ -216,7 +206,7 @@ def from_function(
 
 
 def _constant(value: np.ndarray) -> Float[np.ndarray, "1 p m"]:
-    pieces = np.zeros((1, FUNCTION_DEGREE + 1, len(value)))
+    pieces = np.zeros((1, limits.FUNCTION_DEGREE + 1, len(value)))
     pieces[0, -1] = value
     return pieces
 
@@ -258,15 +248,15 @@ def visible_interpolation(
     is_change = (change != 0) & same_run
     if not is_change.any():
         return Interpolation.cubic
-    if len(column) > MIN_ROWS and len(np.unique(column)) == 2:
+    if len(column) > limits.MIN_ROWS and len(np.unique(column)) == 2:
         return Interpolation.hold
     is_repeat = (change == 0) & same_run
     is_calm = is_repeat | ~same_run
     is_isolated = np.append(True, is_calm[:-1]) & np.append(is_calm[1:], True)
     is_stepped = (
         is_repeat.sum() >= is_change.sum()
-        and is_isolated[is_change].mean() >= MIN_ISOLATED
-        and np.median(np.abs(change[is_change])) >= MIN_JUMP * np.ptp(column)
+        and is_isolated[is_change].mean() >= limits.MIN_ISOLATED
+        and np.median(np.abs(change[is_change])) >= limits.MIN_JUMP * np.ptp(column)
     )
     return Interpolation.hold if is_stepped else Interpolation.cubic
 
@@ -359,7 +349,7 @@ def _indexed_by_time(u: Any, names: tuple[str, ...]) -> SampledInput | None:
         u = u.iloc[:, [columns.index(name) for name in names]]
     elif len(names) > 1:
         raise InputError(
-            f"The model has {len(names)} inputs ({quoted(names)}); a Series is one. Give a frame."
+            f"The model has {len(names)} inputs ({quoted(names)}); a Series has one. Pass a frame."
         )
     values = as_numbers(u, "u").reshape(len(u), -1)
     known = as_numbers(u.index, "the index of u")
@@ -419,7 +409,7 @@ def chosen_interpolation(learned: Mapping[str, str], given: Any) -> dict[str, st
     for name, kind in requested.items():
         if name not in learned:
             raise InputError(
-                f"interpolation names '{name}', which is no input of the model."
+                f"interpolation names '{name}', which is not an input of the model."
                 f"{suggestion(name, learned)} Its inputs are {quoted(learned) or 'none'}."
             )
         if kind is not None and kind not in list(Interpolation):

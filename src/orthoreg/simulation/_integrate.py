@@ -21,29 +21,34 @@ from ._limits import (
     CALL_COST,
     COMPILATION,
     COMPILED_SAVING,
+    FIRST_STEP,
+    GROWN_SHARE,
     MAX_BLOCK_STEPS,
     MAX_IMPLICIT_STEPS,
     MAX_STEPS,
     MAX_STEPS_PER_TIME,
     MAX_STIFF_STEPS,
     MAX_STIFF_STEPS_COMPILED,
+    MIN_STEP,
     MIN_STEPS_RECOMPILED,
     ROW_COST,
     SWITCHING_COST,
 )
-from ._stepping import Grid, begin_rollouts, is_held_by_stability, numpy_block, read_out
-from ._switching import AbstractSwitchedField, Switched
+from ._switching import AbstractSwitchedField, Switched, initial_modes, take_step
 from ._tsit5 import (
     COMPLETED,
     DIVERGED,
-    GROWN,
-    LEAST,
     RUNNING,
     STALLED,
     STUCK,
+    Grid,
     Limits,
-    Now,
     Slope,
+    State,
+    Step,
+    clipped,
+    is_held_by_stability,
+    read_out,
     rows_of,
     with_inputs,
 )
@@ -104,7 +109,7 @@ def finish_implicitly(
 
 
 def _stopped(x: Float[np.ndarray, " n"], bound: Float[np.ndarray, " n"]) -> int:
-    return DIVERGED if (np.abs(x) > GROWN * bound).any() else STUCK
+    return DIVERGED if (np.abs(x) > GROWN_SHARE * bound).any() else STUCK
 
 
 @final
@@ -169,11 +174,53 @@ class Task:
         return self.grid.times[self.rows, 0]
 
     @property
-    def most_steps(self) -> int:
+    def max_steps(self) -> int:
         return MAX_STEPS + MAX_STEPS_PER_TIME * self.grid.times.shape[1]
 
 
-def by_numpy(field: NumpyField, task: Task, now: Now, price: float) -> tuple[Now, float]:
+def begin_rollouts(
+    field: Slope | Switched,
+    starts: Float[np.ndarray, "B n"],
+    first: Float[np.ndarray, " B"],
+    limits: Limits,
+    inputs: Inputs | None,
+) -> State:
+    """Return the rollouts before their first step. Those over no time are completed."""
+    cells, cell = None, np.zeros(len(starts), dtype=np.int64)
+    if inputs is not None:
+        cells, cell = inputs.cells, inputs.cell_at(first)
+    with np.errstate(all="ignore"):
+        if isinstance(field, Switched):
+            slope = np.zeros_like(starts)  # taken anew at each step
+            mode, starts = initial_modes(field, starts, first, limits, cell, cells)
+        else:
+            slope = np.asarray(with_inputs(field, cell, cells)(first, starts))
+            mode = np.zeros((len(starts), 0))
+    next_size = FIRST_STEP * np.minimum(limits.last - first, 1.0)
+    status = np.where(limits.last > first, RUNNING, COMPLETED)
+    end = clipped(first, next_size, cell, limits, cells, np)
+    end = np.where(status == RUNNING, end, first)
+    return State(first, end, next_size, starts, slope, cell, status, mode)
+
+
+def numpy_block(
+    field: Slope | Switched,
+    now: State,
+    limits: Limits,
+    inputs: Inputs | None,
+    max_steps: int,
+) -> tuple[State, Step]:
+    """Take at most `max_steps` steps of all rollouts, and return the state and the steps."""
+    steps = []
+    cells, jumps = (None, False) if inputs is None else (inputs.cells, inputs.jumps)
+    with np.errstate(all="ignore"):
+        while len(steps) < max_steps and (now.status == RUNNING).any():
+            now, step = take_step(field, now, limits, cells, jumps, np)
+            steps.append(step)
+    return now, Step(*(np.array(part) for part in zip(*steps, strict=True)))
+
+
+def by_numpy(field: NumpyField, task: Task, now: State, price: float) -> tuple[State, float]:
     """Integrate in NumPy until the rollouts end or compilation would save more than this price.
 
     Return their state and the savings missed so far. The remaining number of steps is extrapolated.
@@ -206,13 +253,13 @@ def by_numpy(field: NumpyField, task: Task, now: Now, price: float) -> tuple[Now
         ahead = _steps_ahead(steps, part.first, current.t, part.limits.last)[is_running]
         if is_running.any() and saved > 0 and missed + saved * ahead.mean() > price:
             break
-        if steps > task.most_steps:
+        if steps > task.max_steps:
             now.status[running[is_running]] = STALLED
         running = running[now.status[running] == RUNNING]
     return now, missed
 
 
-def by_jax(field: Field, slope: Slope | Switched, task: Task, now: Now) -> Now:
+def by_jax(field: Field, slope: Slope | Switched, task: Task, now: State) -> State:
     """Integrate with compiled steps to the end, and return the state of the rollouts.
 
     Stiff rollouts, and those out of steps, are finished by the implicit method with `slope`, unless
@@ -237,7 +284,7 @@ def by_jax(field: Field, slope: Slope | Switched, task: Task, now: Now) -> Now:
             ahead = _steps_ahead(len(step.t), step.t[0], current.t, part.limits.last)
             is_limited = is_held_by_stability(step, part.limits) & (not jumps)
             is_abandoned = (is_limited & (ahead > MAX_STIFF_STEPS_COMPILED)) | (
-                steps > task.most_steps
+                steps > task.max_steps
             )
             is_running = current.status == RUNNING
             abandoned.append(rows[is_running & is_abandoned])
@@ -249,9 +296,9 @@ def by_jax(field: Field, slope: Slope | Switched, task: Task, now: Now) -> Now:
     return _finish_rows(slope, task, now, stiff)
 
 
-def _finish_rows(slope: Slope, task: Task, now: Now, rows: Int[np.ndarray, " r"]) -> Now:
+def _finish_rows(slope: Slope, task: Task, now: State, rows: Int[np.ndarray, " r"]) -> State:
     """Finish some rollouts by the implicit method, and return the state of all."""
-    now = Now(*(np.array(array) for array in now))
+    now = State(*(np.array(array) for array in now))
     for row in rows.tolist():
         rollout = task.only([row])
         grid_row = rollout.rows[0]
@@ -267,12 +314,12 @@ def _steps_ahead(steps: int, start: Any, t: Any, last: Any) -> Float[np.ndarray,
     return steps * (last - t) / np.maximum(t - start, 1e-300)
 
 
-def _with_rows(now: Now, rows: Int[np.ndarray, " r"], part: Now) -> Now:
+def _with_rows(now: State, rows: Int[np.ndarray, " r"], part: State) -> State:
     """Return the rollouts with some rows replaced."""
-    whole = Now(*(np.array(array) for array in now))
-    for array, piece in zip(whole, part, strict=True):
-        array[rows] = piece
-    return whole
+    result = State(*(np.array(array) for array in now))
+    for array, values in zip(result, part, strict=True):
+        array[rows] = values
+    return result
 
 
 _BATCH_VALUES = 2**17  # function values of a batch, which stay in the cache
@@ -382,7 +429,7 @@ def integrate(
     states[run, column] = starts[run]
     missed = 0.0 if owner is None else _missed_savings.get(owner, 0.0)
     compiles = field is not None and find_spec("jax") is not None
-    results: list[Now] = []
+    results: list[State] = []
     with progress("Simulating", len(starts)) as show:
         for rows in np.split(np.arange(len(starts)), np.arange(width, len(starts), width)):
             show(rows[0], "")
@@ -400,7 +447,7 @@ def integrate(
     if owner is not None:
         _missed_savings[owner] = missed
     return _rollout(
-        times, states, Now(*(np.concatenate(part) for part in zip(*results, strict=True)))
+        times, states, State(*(np.concatenate(part) for part in zip(*results, strict=True)))
     )
 
 
@@ -416,7 +463,7 @@ def _jax_slope(field: Field | None) -> Any:
 def _limits(starts: Any, times: Any, bound: Any, rtol: float, atol: Any) -> Limits:
     first, last = times[:, 0], times[:, -1]
     min_step = np.maximum(
-        LEAST * (last - first), 4 * np.spacing(np.maximum(np.abs(first), np.abs(last)))
+        MIN_STEP * (last - first), 4 * np.spacing(np.maximum(np.abs(first), np.abs(last)))
     )
     bound, atol = (
         np.broadcast_to(np.asarray(value, float), starts.shape) for value in (bound, atol)
@@ -424,7 +471,7 @@ def _limits(starts: Any, times: Any, bound: Any, rtol: float, atol: Any) -> Limi
     return Limits(last, bound, atol, rtol, min_step)
 
 
-def _rollout(times: np.ndarray, states: np.ndarray, end: Now) -> Rollout:
+def _rollout(times: np.ndarray, states: np.ndarray, end: State) -> Rollout:
     failed = end.status != COMPLETED
     return Rollout(
         times=times,

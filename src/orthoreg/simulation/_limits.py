@@ -45,6 +45,12 @@ MIN_STEPS_RECOMPILED = 20_000
 STIFF_RATE = 2.0
 """Rate times step size. The method is stable up to about 3, and accurate only far below."""
 
+GROWN_SHARE = 1e-4
+"""Of the bound of a state. If a state is larger when steps vanish, the rollout has diverged."""
+
+MIN_STEP = 1e-14
+"""Of the total time. Smaller steps are not taken."""
+
 FIRST_STEP = 0.01
 """Of the total time, or of the unit of time if that is shorter. Size of the first step."""
 

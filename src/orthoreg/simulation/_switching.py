@@ -1,66 +1,48 @@
 """Fields that jump where a function changes its sign, such as dry friction at rest.
 
-The field is f(t, x, u, s) with s_i = sign(g_i(x, u)); it is smooth in x as long as s stays. So
-each rollout has a mode for every g_i: 1 or -1, the sign, held fixed even a little beyond the
-surface g_i = 0; or 0, sliding along the surface. There Filippov's convex combination of the two
-fields at its sides moves on: its share lambda_i makes dg_i/dt zero, and s_i = 2 lambda_i - 1. For
-dry friction g is the velocity, sliding is rest, and s times the dry friction is what balances
-the other forces. A surface is left when lambda_i reaches 0 or 1. [Filippov 1988, chapter 2;
+The field is f(t, x, u, s) with s_i = sign(g_i(x, u)), and is smooth in x while s is constant. Each
+rollout has a mode for every g_i. Modes 1 and -1 are the sign, which is held fixed until a step ends
+at the surface g_i = 0. Mode 0 is sliding along the surface, with Filippov's convex combination of
+the fields on both sides: its share lambda_i makes dg_i/dt zero, and s_i = 2 lambda_i - 1. For dry
+friction g is the velocity, sliding is rest, and s times the dry friction balances the other forces.
+A rollout leaves a surface when lambda_i reaches 0 or 1. [Filippov 1988, chapter 2;
 Acary and Brogliato 2008]
 """
 
 import abc
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple, final
 
 import numpy as np
+from jaxtyping import Float
 
-from ._limits import INSIDE, SWEEPS
-from ._tsit5 import LEAST, Cells, Limits
-
-
-def put(array: Any, index: Any, value: Any, xp: Any) -> Any:
-    """Return the array with one entry replaced; NumPy's array is changed."""
-    if xp is not np:
-        return array.at[index].set(value)
-    array[index] = value
-    return array
-
-
-def loop(count: int, body: Callable[[Any, Any], Any], carry: Any, xp: Any) -> Any:
-    """Return carry after carry = body(i, carry) for i = 0 ... count - 1."""
-    if xp is not np:
-        import jax
-
-        return jax.lax.fori_loop(0, count, body, carry)
-    for i in range(count):
-        carry = body(i, carry)
-    return carry
-
-
-def repeat_while(
-    should_continue: Callable[[Any], Any], body: Callable[[Any], Any], carry: Any, xp: Any
-) -> Any:
-    """Return carry after repeating carry = body(carry)."""
-    if xp is not np:
-        import jax
-
-        return jax.lax.while_loop(should_continue, body, carry)
-    while should_continue(carry):
-        carry = body(carry)
-    return carry
-
-
-def choose(
-    condition: Any, yes: Callable[..., Any], no: Callable[..., Any], parts: tuple[Any, ...], xp: Any
-) -> Any:
-    """Return yes(*parts) or no(*parts); only that one is computed."""
-    if xp is not np:
-        import jax
-
-        return jax.lax.cond(condition, yes, no, *parts)
-    return yes(*parts) if condition else no(*parts)
+from .._common.arrays import choose, loop, put, repeat_while
+from ._limits import (
+    INSIDE,
+    LEAVING_MARGIN,
+    MAX_EVALUATIONS,
+    MIN_STEP,
+    ROOT_TOLERANCE,
+    SWEEPS,
+)
+from ._tsit5 import (
+    ERROR,
+    PLACES,
+    RUNNING,
+    WEIGHTS,
+    Cells,
+    Limits,
+    Slope,
+    State,
+    Step,
+    advance,
+    attempt,
+    relative_size,
+    rows_of,
+    weights_at,
+)
 
 
 class AbstractSwitchedField(abc.ABC):
@@ -133,17 +115,14 @@ def sliding_slope(field: Switched, point: Point, mode: Any, xp: Any) -> tuple[An
     return choose(
         (mode == 0).any(),
         lambda mode: _sliding(field, point, mode, xp),
-        lambda mode: (
-            field.slope(point.t, point.x, point.u, mode),
-            xp.full(mode.shape, xp.inf),
-        ),
+        lambda mode: (field.slope(point.t, point.x, point.u, mode), xp.full(mode.shape, xp.inf)),
         (mode,),
         xp,
     )
 
 
 def _sliding(field: Switched, point: Point, mode: Any, xp: Any) -> tuple[Any, Any]:
-    """Return the same if a rollout slides: lambda solves dg/dt = 0."""
+    """Return derivatives and margins if a rollout slides: lambda solves dg/dt = 0."""
     slides = mode == 0
     sides = _side_fields(field, point, mode, slides, xp)
     rows = xp.where(slides[:, :, None], sides.effects, xp.eye(mode.shape[1]))
@@ -159,12 +138,12 @@ def _sliding(field: Switched, point: Point, mode: Any, xp: Any) -> tuple[Any, An
 def settle(
     field: Switched, point: Point, mode: Any, at: Any, limits: Limits, xp: Any
 ) -> tuple[Any, Any]:
-    """The modes and states with which rollouts go on that stand at some surfaces.
+    """Return the next modes and states of rollouts that have reached surfaces.
 
-    `at` (B x k) says which surfaces were reached. Those and the sliding ones share out s in
-    [-1, 1] so that for each dg/dt = 0, or s = 1 and g grows, or s = -1 and g falls: a
-    complementarity problem, solved by projected Gauss-Seidel sweeps. Where g itself has jumped
-    over zero, its sign is taken.
+    `at` (B x k) marks the surfaces that were reached. On these and on the sliding ones, s in
+    [-1, 1] is chosen so that dg/dt = 0, or s = 1 and g grows, or s = -1 and g falls. This
+    complementarity problem is solved by projected Gauss-Seidel sweeps. If g itself has jumped over
+    zero, its sign is used.
     """
     g, gradient = field.surfaces(point.x, point.u)
     n = point.x.shape[1]
@@ -173,7 +152,7 @@ def settle(
     is_near = at & (xp.abs(g) <= reach) | (mode == 0)
     sides = _side_fields(field, point, mode, is_near, xp)
     # ignore a jump that cannot move g beyond its tolerance in the total time
-    attracts = xp.einsum("bii->bi", sides.effects) < -reach * (LEAST / limits.min_step)[:, None]
+    attracts = xp.einsum("bii->bi", sides.effects) < -reach * (MIN_STEP / limits.min_step)[:, None]
     share = xp.where(is_near, xp.where(mode == 0, 0.5, (1 + mode) / 2), 0.0)
     first = share
     sweeps = 1 if mode.shape[1] == 1 else SWEEPS
@@ -268,3 +247,249 @@ def _solve(matrix: Any, right: Any, xp: Any) -> Any:
             if j != i:
                 rows[j] = rows[j] - rows[j][:, i, None] * rows[i]
     return xp.stack([row[:, k] for row in rows], axis=1)
+
+
+# -- steps -------------------------------------------------------------------------------------
+
+_STAGE_WEIGHTS = np.array([np.pad(row, (0, 7 - len(row))) for row in ((), *WEIGHTS)])
+_STAGES = np.array([0.0, *PLACES])
+_CHECKED_FRACTIONS = np.array([0.25, 0.5, 0.75])  # where signs are checked, besides the end
+_CHECKED_WEIGHTS = weights_at(_CHECKED_FRACTIONS)
+
+
+@final
+class _ModeChange(NamedTuple):
+    """The change of modes in a step: fraction of the step, state there and modes after it."""
+
+    fraction: Any
+    x: Any
+    mode: Any
+
+
+def initial_modes(
+    field: Switched,
+    starts: Float[np.ndarray, "B n"],
+    first: Float[np.ndarray, " B"],
+    limits: Limits,
+    cell: np.ndarray,
+    cells: Cells | None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the initial modes of rollouts, and their starts."""
+    point = Point(first, starts, *inputs_at(cell, cells, np)(first))
+    g, _ = field.surfaces(starts, point.u)
+    mode = np.where(g < 0, -1.0, 1.0)
+    return settle(field, point, mode, g == 0, limits, np)
+
+
+def attempt_switched(
+    field: Switched, now: State, limits: Limits, cells: Cells | None, xp: Any
+) -> tuple[State, Step]:
+    """Attempt one step of each running rollout. It ends where a sign changes or sliding stops."""
+    inputs = inputs_at(now.cell, cells, xp)
+    size = now.end - now.t
+    count, n = now.x.shape
+
+    zeros = (xp.zeros((7, count, n)), xp.zeros((7, *now.mode.shape)))
+    slopes, margins = loop(7, lambda i, parts: _stage(field, now, inputs, i, parts, xp), zeros, xp)
+    x = now.x + size[:, None] * xp.tensordot(xp.asarray(_STAGE_WEIGHTS)[6], slopes, 1)
+    error = size[:, None] * xp.tensordot(xp.asarray(ERROR), slopes, 1)
+    error = relative_size(error, now.x, x, limits, xp)
+    accepted = (error < 1) & (now.status == RUNNING)
+    step = Step(now.t, now.end, size, now.x, slopes, accepted)
+    x, first = _check(field, now, step, x, margins, inputs, xp)
+    change = choose(
+        (first <= 1).any(),
+        lambda x, first: _changes(
+            field, now, step, _ModeChange(first, x, now.mode), limits, cells, xp
+        ),
+        lambda x, first: _ModeChange(xp.ones(count), x, now.mode),
+        (x, first),
+        xp,
+    )
+    end = xp.where(change.fraction < 1, now.t + change.fraction * size, now.end)
+    end = xp.minimum(xp.maximum(end, now.t + limits.min_step), now.end)
+    after = advance(now._replace(end=end), change.x, slopes[6], error, accepted, limits, cells, xp)
+    mode = xp.where(accepted[:, None], change.mode, now.mode)
+    return after._replace(mode=mode), step._replace(end=end)
+
+
+def _stage(
+    field: Switched,
+    now: State,
+    inputs: Callable[..., Any],
+    i: Any,
+    so_far: tuple[Any, Any],
+    xp: Any,
+) -> tuple[Any, Any]:
+    """Return slopes and margins with those of one more stage."""
+    slopes, margins = so_far
+    size = now.end - now.t
+    x = now.x + size[:, None] * xp.tensordot(xp.asarray(_STAGE_WEIGHTS)[i], slopes, 1)
+    t = now.t + xp.asarray(_STAGES)[i] * size
+    slope, margin = sliding_slope(field, Point(t, x, *inputs(t)), now.mode, xp)
+    return put(slopes, i, slope, xp), put(margins, i, margin, xp)
+
+
+def _check(
+    field: Switched,
+    now: State,
+    step: Step,
+    x: Any,
+    margins: Any,
+    inputs: Callable[..., Any],
+    xp: Any,
+) -> tuple[Any, Any]:
+    """Return the states at the end, and the first fraction at which a mode is invalid (2: none).
+
+    Sliding states are moved onto their surface.
+    """
+    count, n = x.shape
+    size = step.size[:, None]
+    weights = xp.asarray(_CHECKED_WEIGHTS)
+    displacement = xp.einsum("ps,sbn->pbn", weights, step.slopes)
+    states = xp.concatenate([now.x + size * displacement, x[None]])
+    positions = np.append(_CHECKED_FRACTIONS, 1.0)
+    times = [now.t + position * step.size for position in positions.tolist()]
+    u = inputs(times[0])[0]
+    if u is not None:
+        u = xp.concatenate([inputs(t)[0] for t in times])
+    g, gradient = field.surfaces(states.reshape(len(positions) * count, n), u)
+    g = g.reshape(len(positions), *now.mode.shape)
+    has_crossed = (g * now.mode < 0).any(2)
+    has_left = (margins < LEAVING_MARGIN).any(2)
+    first = xp.minimum(
+        xp.where(has_crossed, xp.asarray(positions)[:, None], 2.0).min(0),
+        xp.where(has_left, xp.asarray(_STAGES)[:, None], 2.0).min(0),
+    )
+    x = onto_surfaces(x, g[-1], gradient[-count:], now.mode == 0, xp)
+    return x, xp.where(step.accepted, first, 2.0)
+
+
+def _changes(
+    field: Switched,
+    now: State,
+    step: Step,
+    end: _ModeChange,
+    limits: Limits,
+    cells: Cells | None,
+    xp: Any,
+) -> _ModeChange:
+    """Return `_change`; NumPy evaluates only rollouts that change, JAX all of them."""
+    if xp is not np:
+        return _change(field, now, step, end, limits, cells, xp)
+    rows = np.flatnonzero(end.fraction <= 1)
+    changing_cells = None if cells is None else cells._replace(signal=cells.signal[rows])
+    changing = Step(*(part[:, rows] if part is step.slopes else part[rows] for part in step))
+    part = (rows_of(now, rows), changing, rows_of(end, rows), rows_of(limits, rows))
+    change = _change(field, *part, changing_cells, xp)
+    result = _ModeChange(np.ones(len(end.fraction)), end.x, now.mode.copy())
+    for array, values in zip(result, change, strict=True):
+        array[rows] = values
+    return result
+
+
+def _change(
+    field: Switched,
+    now: State,
+    step: Step,
+    end: _ModeChange,
+    limits: Limits,
+    cells: Cells | None,
+    xp: Any,
+) -> _ModeChange:
+    """Return the fractions at which steps change their modes, with states and modes there."""
+    inputs = inputs_at(now.cell, cells, xp)
+    margin = partial(_margin, field, step, inputs, now.mode, xp)
+    high = xp.where(end.fraction <= 1, end.fraction, 1.0)
+    before, after = margin(xp.zeros_like(high)), margin(high)
+    changes = (end.fraction <= 1) & ((before < 0) | (after < 0))
+    position = xp.where(before < 0, 0.0, first_root(margin, before, high, after, changes, xp))
+    point = _within(step, inputs, position, xp)
+    g, _ = field.surfaces(point.x, point.u)
+    mode, x = settle(field, point, now.mode, now.mode * g <= 0, limits, xp)
+    return _ModeChange(
+        xp.where(changes, position, 1.0),
+        xp.where(changes[:, None], x, end.x),
+        xp.where(changes[:, None], mode, now.mode),
+    )
+
+
+def _within(step: Step, inputs: Callable[..., Any], position: Any, xp: Any) -> Point:
+    """Return times, states and inputs at a fraction of each step."""
+    displacement = xp.einsum("bs,sbn->bn", weights_at(position, xp), step.slopes)
+    t = step.t + position * step.size
+    return Point(t, step.x + step.size[:, None] * displacement, *inputs(t))
+
+
+def _margin(
+    field: Switched, step: Step, inputs: Callable[..., Any], mode: Any, xp: Any, position: Any
+) -> Any:
+    """Return the distance of each rollout from a change of modes, negative behind it."""
+    point = _within(step, inputs, position, xp)
+    _, slide_margin = sliding_slope(field, point, mode, xp)
+    g, _ = field.surfaces(point.x, point.u)
+    return xp.where(mode == 0, slide_margin - LEAVING_MARGIN, mode * g).min(1)
+
+
+def first_root(
+    function: Callable[[Any], Any], before: Any, high: Any, after: Any, wanted: Any, xp: Any
+) -> Any:
+    """Return a point between 0 and `high`, just behind a root, for many functions.
+
+    The functions are non-negative at 0 and negative at `high`. Chandrupatla's method is used:
+    inverse quadratic interpolation where that is safe, else bisection.
+    """
+    start = (0, xp.zeros_like(high), high, before, after, xp.full(high.shape, 0.5))
+    _, a, b, value_a, *_ = repeat_while(
+        lambda carry: (
+            (carry[0] < MAX_EVALUATIONS)
+            & (wanted & (xp.abs(carry[2] - carry[1]) > ROOT_TOLERANCE * high)).any()
+        ),
+        lambda carry: _narrower(function, carry, ROOT_TOLERANCE * high, xp),
+        start,
+        xp,
+    )
+    return xp.where(value_a >= 0, b, a)
+
+
+def _narrower(function: Callable[[Any], Any], carry: Any, tolerance: Any, xp: Any) -> Any:
+    """Evaluate the functions once more, and return the carry of the next iteration.
+
+    It holds the newest point a, a point b on the other side of the root, their values, and the
+    next point to try, as a fraction of the way from a to b.
+    """
+    i, a, b, value_a, value_b, part = carry
+    newest = a + part * (b - a)
+    value = function(newest)
+    is_same_side = (value >= 0) == (value_a >= 0)
+    c, value_c = xp.where(is_same_side, a, b), xp.where(is_same_side, value_a, value_b)
+    b, value_b = xp.where(is_same_side, b, a), xp.where(is_same_side, value_b, value_a)
+    a, value_a = newest, value
+    xi, phi = (a - b) / (c - b), (value_a - value_b) / (value_c - value_b)
+    smooth = (phi * phi < xi) & ((1 - phi) ** 2 < 1 - xi)
+    first = value_a / (value_b - value_a) * value_c / (value_b - value_c)
+    second = (c - a) / (b - a) * value_a / (value_c - value_a) * value_b / (value_c - value_b)
+    min_part = 0.5 * tolerance / xp.maximum(xp.abs(b - a), 1e-300)
+    safe = smooth & (min_part < 0.5)
+    return (
+        i + 1,
+        a,
+        b,
+        value_a,
+        value_b,
+        xp.where(safe, xp.clip(first + second, min_part, 1 - min_part), 0.5),
+    )
+
+
+def take_step(
+    field: Slope | Switched,
+    now: State,
+    limits: Limits,
+    cells: Cells | None,
+    jumps: bool,
+    xp: Any,
+) -> tuple[State, Step]:
+    """Attempt one step of each running rollout."""
+    if isinstance(field, Switched):
+        return attempt_switched(field, now, limits, cells, xp)
+    return attempt(field, now, limits, cells, jumps, xp)

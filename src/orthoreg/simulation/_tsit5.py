@@ -1,17 +1,21 @@
 """Tsitouras' Runge-Kutta pair of orders 5 and 4, with its step sizes, for many rollouts at once.
 
-Written once for NumPy and JAX (`xp`): a simulation that begins in the one can go on in the other,
-with the same numbers up to rounding. The pair, its dense output and the rule for step sizes are
-those of diffrax (`Tsit5` with `PIDController`), and of Hairer, Norsett and Wanner, section II.4.
+The code is the same for NumPy and JAX (`xp`), so that a simulation can start in one and continue in
+the other, with equal results up to rounding. The pair, its dense output and the rule for step sizes
+are those of diffrax (`Tsit5` with `PIDController`) and of Hairer, Norsett and Wanner, section
+II.4.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple, final
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float, Int
 
 from .._common.arrays import Arrays
+from ._limits import GROWN_SHARE, STIFF_RATE
 
 RUNNING, COMPLETED, DIVERGED, STALLED, STUCK = -1, 0, 1, 2, 3
 """Status of a rollout: STALLED ran out of steps, STUCK found no step small enough."""
@@ -44,20 +48,18 @@ ERROR = (
 
 _ORDER = 5
 _SAFETY, _SHRINK, _GROW = 0.9, 0.2, 10.0
-GROWN = 1e-4  # of the bound. Beyond it, a vanishing step means divergence
-LEAST = 1e-14  # of the total time. Smaller steps are not taken
 
 Slope = Callable[[Any, Any, Any], Any]
 """(times B, states B x n, inputs B x m or None) -> derivatives B x n."""
 
 
 @final
-class Now(NamedTuple):
+class State(NamedTuple):
     """State of B rollouts, and the step that is attempted next."""
 
     t: Any
     end: Any  # of the step
-    wanted: Any  # size of the step, if nothing cut it short
+    next_size: Any  # size of the step before it was cut at a knot
     x: Any
     slope: Any  # at t and x
     cell: Any  # of the inputs' polynomials
@@ -81,8 +83,8 @@ class Cells(NamedTuple):
     """Inputs as polynomials in (t - start) / width, between knots at which steps must end.
 
     Coefficients (S signals, C cells, powers, m inputs) start at the highest power. `signal` is the
-    index of each rollout's signal. After the last cell of a signal follows one of no width, for
-    rollouts that have ended.
+    index of each rollout's signal. The last cell of a signal has zero width, for rollouts that have
+    ended.
     """
 
     knots: Any  # (S, C + 1)
@@ -99,7 +101,7 @@ class Step(NamedTuple):
     size: Any  # longer than from t to `end` if a sign changed in the step
     x: Any
     slopes: Any  # 7 x B x n
-    kept: Any
+    accepted: Any
 
 
 def rows_of(parts: Any, rows: Any) -> Any:
@@ -126,8 +128,8 @@ def with_inputs(field: Slope, cell: Any, cells: Cells | None) -> Callable[..., A
 
 
 def attempt(
-    field: Slope, now: Now, limits: Limits, cells: Cells | None, jumps: bool, xp: Any
-) -> tuple[Now, Step]:
+    field: Slope, now: State, limits: Limits, cells: Cells | None, jumps: bool, xp: Any
+) -> tuple[State, Step]:
     """Attempt one step of each running rollout, which is accepted if its error is small.
 
     With `jumps`, inputs are discontinuous at knots, so that the slope at the end of a step is not
@@ -142,9 +144,9 @@ def attempt(
         x = now.x + size * _weighted(weights, slopes)
         slopes.append(slope(now.t + fraction * length, x))
     error = relative_size(size * _weighted(ERROR, slopes), now.x, x, limits, xp)
-    kept = (error < 1) & (now.status == RUNNING)
-    step = Step(now.t, now.end, length, now.x, slopes, kept)
-    return advance(now, x, slopes[-1], error, kept, limits, cells, xp), step
+    accepted = (error < 1) & (now.status == RUNNING)
+    step = Step(now.t, now.end, length, now.x, slopes, accepted)
+    return advance(now, x, slopes[-1], error, accepted, limits, cells, xp), step
 
 
 def _weighted(weights: Sequence[float], slopes: Sequence[Any]) -> Any:
@@ -166,7 +168,7 @@ def _norm(x: Any, xp: Any) -> Any:
 
 
 def advance(
-    now: Now,
+    now: State,
     x: Any,
     slope: Any,
     error: Any,
@@ -174,36 +176,40 @@ def advance(
     limits: Limits,
     cells: Cells | None,
     xp: Any,
-) -> Now:
+) -> State:
     """Return the rollouts after a step, and the steps to attempt next."""
     min_factor = xp.where(is_accepted, 1.0, _SHRINK)
     max_factor = xp.where(is_accepted, _GROW, _SAFETY)
     size = now.end - now.t
-    wanted = size * xp.minimum(xp.maximum(_SAFETY * error ** (-1 / _ORDER), min_factor), max_factor)
+    next_size = size * xp.minimum(
+        xp.maximum(_SAFETY * error ** (-1 / _ORDER), min_factor), max_factor
+    )
     # the size of a step that a knot cut short has little information on the next size
-    wanted = xp.where(is_accepted, xp.maximum(wanted, now.wanted), wanted)
+    next_size = xp.where(is_accepted, xp.maximum(next_size, now.next_size), next_size)
     t = xp.where(is_accepted, now.end, now.t)
     x = xp.where(is_accepted[:, None], x, now.x)
     slope = xp.where(is_accepted[:, None], slope, now.slope)
     size = xp.abs(x)
     escaped = is_accepted & ~(size <= limits.bound).all(1)
-    vanished = (now.status == RUNNING) & ~is_accepted & (wanted < limits.min_step)
-    grown = ~(size <= GROWN * limits.bound).all(1)
+    vanished = (now.status == RUNNING) & ~is_accepted & (next_size < limits.min_step)
+    grown = ~(size <= GROWN_SHARE * limits.bound).all(1)
     status = xp.where(t >= limits.last, COMPLETED, now.status)
     status = xp.where(escaped | (vanished & grown), DIVERGED, xp.where(vanished, STUCK, status))
     cell = now.cell
     if cells is not None:
         cell = xp.where(is_accepted & (t >= cells.knots[cells.signal, cell + 1]), cell + 1, cell)
-    end = clipped(t, wanted, cell, limits, cells, xp)
-    return Now(t, xp.where(status == RUNNING, end, t), wanted, x, slope, cell, status, now.mode)
+    end = clipped(t, next_size, cell, limits, cells, xp)
+    return State(
+        t, xp.where(status == RUNNING, end, t), next_size, x, slope, cell, status, now.mode
+    )
 
 
-def clipped(t: Any, wanted: Any, cell: Any, limits: Limits, cells: Cells | None, xp: Any) -> Any:
+def clipped(t: Any, next_size: Any, cell: Any, limits: Limits, cells: Cells | None, xp: Any) -> Any:
     """Return the end of a step, no later than the last time and the next knot."""
     stop = limits.last
     if cells is not None:
         stop = xp.minimum(stop, cells.knots[cells.signal, cell + 1])
-    return xp.where(t + wanted > stop - limits.min_step, stop, t + wanted)
+    return xp.where(t + next_size > stop - limits.min_step, stop, t + next_size)
 
 
 def _quartic(factor: float, *parts: Sequence[float]) -> np.ndarray:
@@ -234,3 +240,87 @@ slope_j, in units of the step."""
 def weights_at(position: Float[Arrays, " M"], xp: Any = np) -> Float[Arrays, "M 7"]:
     """Return the weights of the slopes for the displacement in a fraction of a step."""
     return xp.stack([position, position**2, position**3, position**4], axis=1) @ DENSE.T
+
+
+# -- states at the requested times -------------------------------------------------------------
+
+_STATES_PER_BATCH = 8192  # states that are interpolated together, which stay in the cache
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """All requested times, and the states there. Never copied, as there may be millions."""
+
+    times: Float[np.ndarray, "R T"]
+    states: Float[np.ndarray, "R T n"]
+
+    @cached_property
+    def is_shared(self) -> bool:
+        """Whether all rollouts have the same times."""
+        return bool((self.times == self.times[0]).all())
+
+    def passed(
+        self, now: Float[np.ndarray, " M"], row: Int[np.ndarray, " M"]
+    ) -> Int[np.ndarray, " M"]:
+        """Return how many of its times a rollout has reached at each of these times."""
+        if self.is_shared:
+            return np.searchsorted(self.times[0], now, side="right")
+        passed = np.empty(len(now), dtype=np.int64)
+        for index in np.unique(row):
+            is_row = row == index
+            passed[is_row] = np.searchsorted(self.times[index], now[is_row], side="right")
+        return passed
+
+
+def read_out(step: Step, grid: Grid, rows: Int[np.ndarray, " B"]) -> None:
+    """Write the states at the requested times within a block of steps into a grid.
+
+    The first axis of the arrays of a block are the steps.
+    """
+    n = step.x.shape[-1]
+    step_index, rollout = np.nonzero(step.accepted)
+    start, end = step.t[step_index, rollout], step.end[step_index, rollout]
+    first, last = grid.passed(start, rows[rollout]), grid.passed(end, rows[rollout])
+    has_times = np.flatnonzero(last > first)
+    step_index, rollout, start, first = (
+        part[has_times] for part in (step_index, rollout, start, first)
+    )
+    count = last[has_times] - first
+    size = step.size[step_index, rollout]
+    # the slopes of a step, (step, slope, rollout, state), as a polynomial in the part of it
+    with np.errstate(all="ignore"):  # rejected steps may have slopes of any value
+        displacements = np.tensordot(DENSE.T, step.slopes, axes=(1, 1))[:, step_index, rollout]
+    displacements *= size[:, None]
+    for batch in np.split(np.arange(len(has_times)), np.searchsorted(
+        np.cumsum(count), np.arange(_STATES_PER_BATCH, count.sum(), _STATES_PER_BATCH)
+    )):  # fmt: skip
+        repeated = np.repeat(batch, count[batch])
+        before = np.cumsum(count[batch]) - count[batch]
+        column = first[repeated] + np.arange(len(repeated)) - np.repeat(before, count[batch])
+        row = rows[rollout[repeated]]
+        fraction = (grid.times[row, column] - start[repeated]) / size[repeated]
+        fraction = np.repeat(fraction, n).reshape(-1, n)  # NumPy is slow along a short last axis
+        total = displacements[3, repeated]
+        for power in (2, 1, 0):
+            total *= fraction
+            total += displacements[power, repeated]
+        total *= fraction
+        total += step.x[step_index[repeated], rollout[repeated]]
+        grid.states[row, column] = total
+
+
+def is_held_by_stability(step: Step, limits: Limits) -> Bool[np.ndarray, " B"]:
+    """Return whether most steps are limited by stability, not accuracy: the field is stiff.
+
+    The rate of the fastest motion is estimated from two slopes at the end of a step. [Hairer and
+    Wanner, section IV.2]
+    """
+    scale, size = limits.atol, step.size[..., None]
+    with np.errstate(all="ignore"):
+        weights = np.array(WEIGHTS[5]) - np.append(WEIGHTS[4], 0.0)
+        difference = size * np.einsum("s,isbn->ibn", weights, step.slopes[:, :6])
+        change = size * (step.slopes[:, 6] - step.slopes[:, 5])
+        rate = np.linalg.norm(change / scale, axis=2) / np.linalg.norm(difference / scale, axis=2)
+    n_limited = (step.accepted & (rate > STIFF_RATE)).sum(0)
+    return n_limited > 0.5 * np.maximum(step.accepted.sum(0), 1)

@@ -1,13 +1,16 @@
-"""Curves through samples, as pure functions on arrays: sliding polynomials and velocities."""
+"""Pure functions of samples: sliding polynomials, noise, outliers and windows of the weak form."""
 
 from ._limits import MIN_POLYNOMIAL_ROWS as MIN_POLYNOMIAL_ROWS
 from ._limits import MIN_VELOCITY_ROWS as MIN_VELOCITY_ROWS
+from ._noise import Outliers as Outliers
 from ._noise import estimate_noise as estimate_noise
 from ._noise import estimate_noise_growth as estimate_noise_growth
+from ._noise import find_outliers as find_outliers
 from ._noise import relative_variance as relative_variance
-from ._outliers import Outliers as Outliers
-from ._outliers import find_outliers as find_outliers
+from ._polynomial import Offsets as Offsets
 from ._polynomial import Smoother as Smoother
+from ._polynomial import Times as Times
+from ._polynomial import Values as Values
 from ._polynomial import best_polynomial as best_polynomial
 from ._polynomial import best_smoother as best_smoother
 from ._polynomial import equal_step_weights as equal_step_weights
@@ -21,5 +24,5 @@ from ._polynomial import sliding_fit as sliding_fit
 from ._polynomial import velocities as velocities
 from ._polynomial import weighted_sum as weighted_sum
 from ._polynomial import windows as windows
-from ._test_functions import Windows as Windows
-from ._test_functions import bump_windows as bump_windows
+from ._windows import Windows as Windows
+from ._windows import bump_windows as bump_windows

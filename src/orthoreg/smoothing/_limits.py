@@ -37,6 +37,15 @@ OUTLIER_ROUNDS = 3
 OUTLIER_MAX_SHARE = 0.02
 """Share of the rows of a column. What happens more often is how this column moves."""
 
+OUTLIER_MAX_ROWS = 2
+"""Rows of an outlier. More rows in succession are motion."""
+
+MEDIAN_DISTANCE = 0.685
+"""Median distance of standard normal values from the median of five, if it is not zero."""
+
+MEDIAN_STEP = 0.954
+"""Median of |z1 - z2| for standard normal z1 and z2."""
+
 OUTLIER_MIN_ROWS = 30
 """Rows of a run that is searched: fewer do not show what is usual in them."""
 

@@ -12,11 +12,20 @@ from jaxtyping import Bool, Float, Int
 
 from . import _limits as limits
 
+Times = Float[np.ndarray, " N"]
+"""The times of all rows. Runs are stored one after the other."""
+
+Values = Float[np.ndarray, "N n"]
+"""A row of values for each time."""
+
+Offsets = Int[np.ndarray, " bounds"]
+"""Run r has the rows `offsets[r]` to `offsets[r + 1]`."""
+
 _BLOCK = 8192  # rows that are processed together
 
 
 def windows(
-    offsets: Int[np.ndarray, " bounds"], width: int, rows: Int[np.ndarray, " B"] | None = None
+    offsets: Offsets, width: int, rows: Int[np.ndarray, " B"] | None = None
 ) -> tuple[Int[np.ndarray, " B"], Int[np.ndarray, " B"]]:
     """Return the first row of each row's window, and the position of the row in the window.
 
@@ -29,7 +38,7 @@ def windows(
     return start, rows - start
 
 
-def _shifted_rows(offsets: Int[np.ndarray, " bounds"], width: int) -> Int[np.ndarray, " B"]:
+def _shifted_rows(offsets: Offsets, width: int) -> Int[np.ndarray, " B"]:
     """Return the rows whose windows are shifted inwards. All others are in the middle of theirs."""
     first = offsets[:-1, None] + np.arange(width // 2)
     last = offsets[1:, None] - np.arange(1, width - width // 2)
@@ -43,9 +52,7 @@ def _blocks(n_samples: int, width: int) -> Iterator[tuple[int, int]]:
         yield first, min(first + _BLOCK, count)
 
 
-def have_equal_steps(
-    times: Float[np.ndarray, " N"], offsets: Int[np.ndarray, " bounds"], tolerance: float
-) -> Bool[np.ndarray, " R"]:
+def have_equal_steps(times: Times, offsets: Offsets, tolerance: float) -> Bool[np.ndarray, " R"]:
     """Return for each run whether its time steps agree to the relative tolerance."""
     steps = np.append(np.diff(times), 0.0)
     steps[offsets[1:] - 1] = np.inf  # steps between runs
@@ -55,19 +62,14 @@ def have_equal_steps(
     return (high - low <= tolerance * high) | (np.diff(offsets) < 3)
 
 
-def mean_steps(
-    times: Float[np.ndarray, " N"], offsets: Int[np.ndarray, " bounds"]
-) -> Float[np.ndarray, " R"]:
+def mean_steps(times: Times, offsets: Offsets) -> Float[np.ndarray, " R"]:
     """Return the mean time step of each run."""
     first, last = offsets[:-1], offsets[1:] - 1
     return (times[last] - times[first]) / np.maximum(np.diff(offsets) - 1, 1)
 
 
 def polynomial_weights(
-    points: Float[np.ndarray, "#B W"],
-    at: Float[np.ndarray, " B"],
-    degree: int,
-    derivative: int,
+    points: Float[np.ndarray, "#B W"], at: Float[np.ndarray, " B"], degree: int, derivative: int
 ) -> Float[np.ndarray, "B W"]:
     """Return, row by row, the weights of a least-squares polynomial's value or slope at `at`.
 
@@ -101,7 +103,7 @@ def polynomial_weights(
 
 def equal_step_weights(
     window: int, degree: int, *, derivative: int
-) -> Float[np.ndarray, "place member"]:
+) -> Float[np.ndarray, "position member"]:
     """Return the weights of a window's members for the fitted value (0) or unit-step slope (1).
 
     There is a row of weights for each position in the window.
@@ -114,10 +116,8 @@ def equal_step_weights(
 
 
 def weighted_sum(
-    values: Float[np.ndarray, "N n"],
-    offsets: Int[np.ndarray, " bounds"],
-    weights: Float[np.ndarray, "place member"],
-) -> Float[np.ndarray, "N n"]:
+    values: Values, offsets: Offsets, weights: Float[np.ndarray, "position member"]
+) -> Values:
     """Return sum_j weights[position, j] values[start + j] for each row."""
     width = weights.shape[1]
     middle = width // 2
@@ -138,8 +138,8 @@ def weighted_sum(
 
 
 def local_weights(
-    times: Float[np.ndarray, " N"],
-    offsets: Int[np.ndarray, " bounds"],
+    times: Times,
+    offsets: Offsets,
     rows: Int[np.ndarray, " B"],
     window: int,
     degree: int,
@@ -158,15 +158,15 @@ def local_weights(
 
 
 def sliding_fit(
-    times: Float[np.ndarray, " N"],
-    values: Float[np.ndarray, "N n"],
-    offsets: Int[np.ndarray, " bounds"],
+    times: Times,
+    values: Values,
+    offsets: Offsets,
     window: int,
     degree: int,
     *,
     derivative: int,
     tolerance: float = limits.EQUAL_STEPS,
-) -> Float[np.ndarray, "N n"]:
+) -> Values:
     """Return the value (0) or slope (1) at each row of the polynomial fitted to its window.
 
     One set of weights is used if all steps agree to the relative tolerance, else true times.
@@ -187,17 +187,13 @@ def sliding_fit(
     return result
 
 
-def parabola_slopes(
-    times: Float[np.ndarray, " N"],
-    values: Float[np.ndarray, "N n"],
-    offsets: Int[np.ndarray, " bounds"],
-) -> Float[np.ndarray, "N n"]:
+def parabola_slopes(times: Times, values: Values, offsets: Offsets) -> Values:
     """Return the slope at each row of the parabola through its window of three.
 
     sum_j y_j l_j'(t) with l_j'(t) = (2t - t_k - t_m) / ((t_j - t_k)(t_j - t_m)).
     """
     result = np.empty_like(values)
-    with np.errstate(all="ignore"):  # windows over the border of two runs, mended below
+    with np.errstate(all="ignore"):  # windows that extend over two runs are repaired below
         for first, last in _blocks(len(values), 3):
             steps = np.diff(times[first : last + 2])
             share = steps[:-1] / (steps[:-1] + steps[1:])
@@ -212,7 +208,7 @@ def parabola_slopes(
 
 
 def _parabola_slope(
-    times: Float[np.ndarray, " N"], values: Float[np.ndarray, "N n"], at: Any, members: list[Any]
+    times: Times, values: Values, at: Any, members: list[Any]
 ) -> Float[np.ndarray, "B n"]:
     """Return the slopes at these rows, each with the three members of its window."""
     t = times[at]
@@ -225,11 +221,7 @@ def _parabola_slope(
 
 
 def left_out_errors(
-    times: Float[np.ndarray, " N"],
-    values: Float[np.ndarray, "N n"],
-    offsets: Int[np.ndarray, " bounds"],
-    window: int,
-    degree: int,
+    times: Times, values: Values, offsets: Offsets, window: int, degree: int
 ) -> Float[np.ndarray, " n"]:
     """Return for each column the mean squared error of predicting a row from its window's others.
 
@@ -257,11 +249,7 @@ def left_out_errors(
     return np.mean(((values[rows] - fitted) / (1 - leverage)[:, None]) ** 2, axis=0)
 
 
-def best_polynomial(
-    times: Float[np.ndarray, " N"],
-    values: Float[np.ndarray, "N n"],
-    offsets: Int[np.ndarray, " bounds"],
-) -> tuple[int, int] | None:
+def best_polynomial(times: Times, values: Values, offsets: Offsets) -> tuple[int, int] | None:
     """Return window and degree of the sliding polynomial that best predicts left-out points.
 
     Runs with fewer than `MIN_POLYNOMIAL_ROWS` points do not count. None if no run is left, or if
@@ -287,11 +275,8 @@ def best_polynomial(
 
 
 def velocities(
-    times: Float[np.ndarray, " N"],
-    values: Float[np.ndarray, "N n"],
-    offsets: Int[np.ndarray, " bounds"],
-    polynomial: tuple[int, int] | None,
-) -> Float[np.ndarray, "N n"]:
+    times: Times, values: Values, offsets: Offsets, polynomial: tuple[int, int] | None
+) -> Values:
     """Return the derivative of each column from a sliding polynomial.
 
     Runs of three or four points, and samples to which no polynomial can be fitted, get the parabola
@@ -313,7 +298,7 @@ def velocities(
 
 
 def _rows_of_runs(
-    offsets: Int[np.ndarray, " bounds"], runs: Bool[np.ndarray, " R"]
+    offsets: Offsets, runs: Bool[np.ndarray, " R"]
 ) -> tuple[Bool[np.ndarray, " N"], Int[np.ndarray, " some"]]:
     """Return the rows of these runs as a mask, and their offsets among these rows."""
     lengths = np.diff(offsets)
@@ -346,12 +331,7 @@ class Smoother:
             ]
         )
 
-    def __call__(
-        self,
-        times: Float[np.ndarray, " N"],
-        values: Float[np.ndarray, "N n"],
-        offsets: Int[np.ndarray, " bounds"],
-    ) -> Float[np.ndarray, "N n"]:
+    def __call__(self, times: Times, values: Values, offsets: Offsets) -> Values:
         """Return smoothed values. Runs shorter than a window are smoothed over all their rows."""
         result = np.array(values)
         for window, degree in set(zip(self.window.tolist(), self.degree.tolist(), strict=True)):
@@ -362,10 +342,7 @@ class Smoother:
 
 
 def best_smoother(
-    times: Float[np.ndarray, " N"],
-    values: Float[np.ndarray, "N n"],
-    offsets: Int[np.ndarray, " bounds"],
-    columns: Bool[np.ndarray, " n"] | None = None,
+    times: Times, values: Values, offsets: Offsets, columns: Bool[np.ndarray, " n"] | None = None
 ) -> Smoother:
     """Return for each of the `columns` the polynomial that best predicts left-out rows."""
     smoothed = np.arange(values.shape[1]) if columns is None else np.flatnonzero(columns)
@@ -386,13 +363,7 @@ def best_smoother(
     return Smoother(noise, window, degree)
 
 
-def _smoothed(
-    times: Float[np.ndarray, " N"],
-    values: Float[np.ndarray, "N n"],
-    offsets: Int[np.ndarray, " bounds"],
-    window: int,
-    degree: int,
-) -> Float[np.ndarray, "N n"]:
+def _smoothed(times: Times, values: Values, offsets: Offsets, window: int, degree: int) -> Values:
     """Return the value at each row of the polynomial fitted to its window."""
     lengths = np.diff(offsets)
     result = np.array(values)
@@ -401,8 +372,7 @@ def _smoothed(
         power = degree if width == window else min(limits.SMOOTHER_DEGREES[0], int(width) - 2)
         if power < 1 or not chosen.any():
             continue
-        mask = np.repeat(chosen, lengths)
-        bounds = np.concatenate([[0], np.cumsum(lengths[chosen])])
+        mask, bounds = _rows_of_runs(offsets, chosen)
         result[mask] = sliding_fit(
             times[mask], values[mask], bounds, int(width), power, derivative=0,
             tolerance=limits.NEARLY_EQUAL_STEPS,

@@ -23,55 +23,60 @@ from .._common.registry import part
 from ..data import Rows, held_out_rows
 from ..field.hybrid import HybridField
 from ..losses import Segments
-from ._equation import objective
-from ._holding import active_terms, held_by, orthogonal_to, settle, with_known_terms
+from ._equation import Spectrum, objective
+from ._holding import active_terms, held_by, orthogonal_to, satisfy_constraints, with_known_terms
 from ._moments import Moments, gather, no_basis
-from ._objective import PARTS, Objective, Parameters, Weights
-from ._penalties import whitening
-from ._reduction import Spectrum
-from ._result import EquationFit, FitResult, dependences, scales
-from ._solver import AbstractSolver, Solution, Task, Training
+from ._objective import PARTS, Objective, Parameters, Weights, whitening
+from ._solver import (
+    AbstractSolver,
+    EquationFit,
+    FitResult,
+    Solution,
+    Task,
+    Training,
+    dependences,
+    scales,
+)
 from ._system import Sizes, System, systems
 
 if TYPE_CHECKING:
     from ._training import Loop
 else:
-    Loop = Any  # its module imports JAX and Optax, and waits until a training begins
+    Loop = Any  # imported at training time, as its module imports JAX and Optax
 
-_LEAST = 1e-9  # of the largest variance: what single precision can still project on
-_LARGEST = 1e18  # the square of a larger number does not fit single precision
+_MIN_SHARE = 1e-9  # of the largest variance. Single precision cannot project on smaller ones
+_MAX_NUMBER = 1e18  # its square is near the limit of single precision
 
 
 @part
 @final
 @dataclass(frozen=True)
 class Adam(AbstractSolver):
-    """Trains coefficients and network together by Adam, in single precision. [Algorithm 1]
+    """Joint training of coefficients and network by Adam, in single precision. [Algorithm 1]
 
     Parameters
     ----------
     epochs, learning_rate
-        the paper's.
+        as in the paper.
     decay
-        the rate falls on a cosine to this share of its first value.
+        final learning rate of the cosine schedule, relative to the first.
     batch
-        segments of a step; None takes all of them, which the projection (`orthogonality=math.inf`)
-        needs.
+        segments per step; None for all, which the projection (`orthogonality=math.inf`) needs.
     unbiased
-        deprecated. A batch squares its own estimate of the overlap, which is biased by its
-        variance; this multiplies two independent ones.
+        deprecated. The penalty of a batch is biased by the variance of the overlap; this option
+        multiplies two independent estimates.
     normalize
-        measures features and targets in units of their root mean square, as `Exact` does.
+        divides features and targets by their root mean squares, as `Exact` does.
     validation
-        the share of the runs that is held out; the state with the lowest error on them is returned
-        (without any, that with the lowest objective).
+        share of the runs that is held out. The state with the lowest error on them is returned;
+        without validation, the state with the lowest objective.
     patience
-        stops when so many epochs have not improved it.
+        number of epochs without improvement after which training stops.
     threshold
-        coefficients not above it, in the solver's units, become zero at the end.
+        coefficients up to this size, in units of the solver, become zero at the end.
     polish
-        instead solves coefficients and output layer exactly, for the hidden layers as trained. A
-        network whose `ridge` is None has none here; with noisy data a polished one wants some.
+        solves coefficients and output layer exactly at the end, for the trained hidden layers. A
+        ridge of None is zero here; on noisy data, give one.
 
     Examples
     --------
@@ -95,8 +100,8 @@ class Adam(AbstractSolver):
     def __post_init__(self):
         for name, may_be_none in (("epochs", False), ("batch", True), ("patience", True)):
             value = getattr(self, name)
-            whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-            if not (whole and value >= 1) and not (may_be_none and value is None):
+            is_integer = isinstance(value, int | np.integer) and not isinstance(value, bool)
+            if not (is_integer and value >= 1) and not (may_be_none and value is None):
                 none = "None or " if may_be_none else ""
                 raise InputError(
                     f"Adam({name}=...) must be {none}a whole number of at least 1; got {value!r}."
@@ -106,8 +111,8 @@ class Adam(AbstractSolver):
             ("validation", -1e-300, 0.5), ("threshold", -1e-300, math.inf),
         ):  # fmt: skip
             value = getattr(self, name)
-            number = isinstance(value, int | float | np.number) and math.isfinite(value)
-            if not number or not low < value <= high:
+            is_number = isinstance(value, int | float | np.number) and math.isfinite(value)
+            if not is_number or not low < value <= high:
                 limit = "above 0" if low == 0 else "at least 0"
                 upper = f" and at most {high:g}" if math.isfinite(high) else ""
                 raise InputError(f"Adam({name}=...) must be {limit}{upper}; got {value!r}.")
@@ -117,9 +122,7 @@ class Adam(AbstractSolver):
                 "validation=..., such as 0.2; it is 0."
             )
         if self.unbiased and self.batch is None:
-            raise InputError(
-                "Adam(unbiased=True) is about batches; the full batch has no bias. Give batch=..."
-            )
+            raise InputError("Adam(unbiased=True) needs batch=...; the full batch has no bias.")
         if self.unbiased:
             warnings.warn(
                 "Adam(unbiased=True) is deprecated: use a larger batch, or batch=None, which has "
@@ -130,28 +133,34 @@ class Adam(AbstractSolver):
 
     @step("Fitting coefficients and residual")
     def solve_all(self, tasks: Sequence[Task]) -> list[Solution]:
-        """Tasks that differ in strengths, seed and starting values alone train in one batch."""
+        """Return a solution for each task.
+
+        Tasks that differ only in penalties, seed and initial values are trained together.
+        """
         for package in ("jax", "optax"):
             require(package, "train", "Training by Adam")
         tasks = [with_known_terms(task) for task in tasks]
         solutions: dict[int, Solution] = {}
         # all checks come before the first training
-        groups = [(group, self.prepared([tasks[i] for i in group])) for group in _alike(tasks)]
+        groups = [
+            (group, self.prepared([tasks[i] for i in group]))
+            for group in _trainable_together(tasks)
+        ]
         for group, prepared in groups:
             members = self._train([tasks[i] for i in group], *prepared)
             solutions |= dict(zip(group, members, strict=True))
         return [solutions[i] for i in range(len(tasks))]
 
     def prepared(self, tasks: list[Task]) -> tuple[Objective, Rows, Loop]:
-        """What one batch of tasks needs before its first epoch: objective, rows and loop."""
+        """Return objective, rows and loop of tasks that are trained together."""
         observed = tasks[0].observed
         assert isinstance(observed, Rows)  # `needs_rows`
-        kept, held_out = self._split(observed)
-        setting = objective_of(tasks, kept, self.normalize)
-        return setting, kept, self.loop(tasks, setting, kept, held_out)
+        training, held_out = self._split(observed)
+        setting = objective_of(tasks, training, self.normalize)
+        return setting, training, self.loop(tasks, setting, training, held_out)
 
     def _train(
-        self, tasks: list[Task], setting: Objective, kept: Rows, loop: Loop
+        self, tasks: list[Task], setting: Objective, rows: Rows, loop: Loop
     ) -> list[Solution]:
         import jax
 
@@ -161,7 +170,7 @@ class Adam(AbstractSolver):
             state = train(loop)
         validates = loop.data.validation is not None
         solutions = []
-        for i, (one, parameters) in enumerate(zip(tasks, loop.best(state), strict=True)):
+        for i, (task, parameters) in enumerate(zip(tasks, loop.best(state), strict=True)):
             message = ending(int(state.code[i]), int(state.stopped_at[i]))
             if not np.isfinite(state.best_value[i]) and len(tasks) == 1:
                 raise TrainingError(f"Training {message}.{_advice(self)}")
@@ -180,29 +189,29 @@ class Adam(AbstractSolver):
                 int(state.best_epoch[i]),
                 message,
             )
-            solutions.append(self._solution(one, parameters, setting, kept, training))
+            solutions.append(self._solution(task, parameters, setting, rows, training))
         return solutions
 
     def loop(
-        self, tasks: list[Task], setting: Objective, kept: Rows, held_out: Rows | None
+        self, tasks: list[Task], setting: Objective, training: Rows, held_out: Rows | None
     ) -> Loop:
-        """What is compiled and run: the segments, the starting values and how to train."""
+        """Return the training loop: segments, initial values and settings."""
         from ._training import Loop, Pace, Schedule, TrainingData
 
         register_pytrees()
         task = tasks[0]
-        segments = task.loss.segments(kept)
+        segments = task.loss.segments(training)
         self._check(task, segments)
         validation: tuple[Any, Any] = (None, None)
         if held_out is not None:
-            other = task.loss.segments(held_out)
-            validation = (other, _theta(setting, other, held_out))
+            segments_held_out = task.loss.segments(held_out)
+            validation = (segments_held_out, _theta(setting, segments_held_out, held_out))
         return Loop.of(
             setting,
-            TrainingData(segments, _theta(setting, segments, kept), *validation),
-            [_start(one, setting) for one in tasks],
-            [_weights(one) for one in tasks],
-            [one.seed % 2**32 for one in tasks],
+            TrainingData(segments, _theta(setting, segments, training), *validation),
+            [_start(member, setting) for member in tasks],
+            [_weights(member) for member in tasks],
+            [member.seed % 2**32 for member in tasks],
             Pace(
                 epochs=int(self.epochs),
                 patience=int(self.patience or self.epochs + 1),
@@ -218,7 +227,7 @@ class Adam(AbstractSolver):
         )
 
     def _split(self, rows: Rows) -> tuple[Rows, Rows | None]:
-        """Training and validation rows."""
+        """Return training and validation rows."""
         if self.validation == 0:
             return rows, None
         held_out = held_out_rows(rows, self.validation)
@@ -239,8 +248,8 @@ class Adam(AbstractSolver):
             )
         if self.validation > 0 and task.fixed is not None:
             raise InputError(
-                "Adam(validation=...) cannot judge the second of two stages: the first has seen "
-                "the rows that would be held out. Use validation=0."
+                "Adam(validation=...) cannot validate the second of two stages: the first stage "
+                "used the rows that would be held out. Use validation=0."
             )
         if self.polish and task.linear is None:
             raise InputError(
@@ -256,20 +265,22 @@ class Adam(AbstractSolver):
         rows: Rows,
         training: Training,
     ) -> Solution:
-        """The fit in double precision, from the moments of the trained network."""
+        """Return the fit in double precision, from the moments of the trained network."""
         mask = task.features.mask
         sizes = (np.asarray(setting.feature_scale), np.asarray(setting.target_scale))
         held = held_by(task, sizes)
         w = np.where(mask, np.asarray(parameters.coefficients, np.float64).T, 0.0)
-        w = settle(held, task, w, self.threshold)
+        w = satisfy_constraints(held, task, w, self.threshold)
         if task.fixed is not None:
             w = task.fixed * sizes[0] / sizes[1][:, None]
         v = np.asarray(held.weights(np.array(parameters.weights, np.float64), np))
         basis = task.basis
         if task.learns_hidden:
             layers: Any = parameters.basis
-            found = (layers.weights, layers.biases)
-            weights, biases = (tuple(np.asarray(a, np.float64) for a in part) for part in found)
+            trained_layers = (layers.weights, layers.biases)
+            weights, biases = (
+                tuple(np.asarray(a, np.float64) for a in part) for part in trained_layers
+            )
             basis = replace(basis, weights=weights, biases=biases)  # type: ignore[call-arg]
         in_units = sizes[1][:, None] / sizes[0]
         field = HybridField(
@@ -302,7 +313,7 @@ class Adam(AbstractSolver):
                 )
             )  # fmt: skip
         equations = tuple(
-            trained if task.linear is None else self._judged(task, moments, trained, sizes)
+            trained if task.linear is None else self._with_distance(task, moments, trained, sizes)
         )
         objectives = None
         if task.linear is not None:
@@ -312,12 +323,14 @@ class Adam(AbstractSolver):
         result = FitResult(moments, mask, task.regularization, *sizes, equations, objectives)
         return Solution.of(result, basis, training)
 
-    def _judged(
+    def _with_distance(
         self, task: Task, moments: Moments, trained: list[EquationFit], sizes: Sizes
     ) -> list[EquationFit]:
-        """The equations with their distance from the optimum for these hidden layers, or, if they
-        are to be polished, that optimum. Equations that constraints couple have one distance."""
-        found = list(trained)
+        """Return the equations with their distance from the optimum for the trained hidden layers.
+
+        With `polish`, return that optimum. Coupled equations have one distance.
+        """
+        result = list(trained)
         for system in systems(moments, task.support, task.regularization, sizes, task.known):
             best = self._optimum(task, moments, system, [trained[c] for c in system.equations])
             gap = sum(
@@ -327,15 +340,15 @@ class Adam(AbstractSolver):
             )
             for c, fit in zip(system.equations, best, strict=True):
                 if self.polish and gap >= 0:
-                    found[c] = replace(fit, dependences=trained[c].dependences)
+                    result[c] = replace(fit, dependences=trained[c].dependences)
                 else:
-                    found[c] = replace(trained[c], duality_gap=max(gap, 0.0) + fit.duality_gap)
-        return found
+                    result[c] = replace(trained[c], duality_gap=max(gap, 0.0) + fit.duality_gap)
+        return result
 
     def _optimum(
         self, task: Task, moments: Moments, system: System, trained: list[EquationFit]
     ) -> list[EquationFit]:
-        """The best coefficients and output layers for the hidden layers as they are."""
+        """Return the best coefficients and output layers for the trained hidden layers."""
         ridges = [fit.ridge for fit in trained]
         given = np.stack([fit.w for fit in trained])
         if not task.regularization.projects:
@@ -343,22 +356,22 @@ class Adam(AbstractSolver):
             if task.fixed is None:
                 return system.solve(spectrum, ridges)
             return system.residual(spectrum, ridges, given)
-        # what is left of the network has no overlap: the coefficients are those without it
+        # the projected network has no overlap: the coefficients are those without it
         alone = system.symbolic(moments, float(task.regularization.sparsity))
-        known = trained if task.fixed is not None else alone
+        fits = trained if task.fixed is not None else alone
         best = []
-        for one, fit, ridge in zip(system.problems, known, ridges, strict=True):
-            M = _projection(moments, orthogonal_to(task)[one.equation])
-            weights = replace(one.regularization, orthogonality=0.0)
+        for problem, fit, ridge in zip(system.problems, fits, ridges, strict=True):
+            M = _projection(moments, orthogonal_to(task)[problem.equation])
+            weights = replace(problem.regularization, orthogonality=0.0)
             spectrum = Spectrum.of(moments.with_basis_minus(M))
-            v = replace(one, regularization=weights).residual(spectrum, ridge, fit.w).v
+            v = replace(problem, regularization=weights).residual(spectrum, ridge, fit.w).v
             gap = 0.0 if task.fixed is not None else fit.duality_gap
             best.append(replace(fit, v=v, p=M @ v, ridge=ridge, duality_gap=gap))
         return system.conserving(best)
 
 
-def _alike(tasks: Sequence[Task]) -> list[list[int]]:
-    """Places of the tasks that can train together."""
+def _trainable_together(tasks: Sequence[Task]) -> list[list[int]]:
+    """Return the indices of tasks that can be trained together."""
     groups: dict[tuple, list[int]] = {}
     for i, task in enumerate(tasks):
         shapes = tuple((name, array.shape) for name, array in task.basis.arrays().items())
@@ -372,7 +385,7 @@ def _alike(tasks: Sequence[Task]) -> list[list[int]]:
 
 
 def _key(task: Task) -> tuple:
-    """What is known, such that equal knowledge has equal keys; empty if nothing is."""
+    """Return a key of the knowledge of a task; empty without knowledge."""
     known = task.known
     if not known.beyond(()):
         return ()
@@ -381,18 +394,18 @@ def _key(task: Task) -> tuple:
 
 
 def objective_of(tasks: list[Task], rows: Rows, normalize: bool) -> Objective:
-    """The objective's constants, in double precision."""
+    """Return the objective with its constants in double precision."""
     task = tasks[0]
-    steps = task.loss.segments(rows).steps  # which also refuses rows that cannot be used
+    steps = task.loss.segments(rows).steps  # raises an error for unusable rows
     observed = rows.at(task.loss.segment_rows(rows))
     (moments,) = gather(task.features, no_basis, observed)
     feature_scale, target_scale = scales(moments, normalize)
     scaled = moments.scaled(feature_scale, target_scale)
-    reach = 1.0
-    if normalize and steps.size:  # a wrong derivative moves a state by as much, at its time
-        reach = float(np.sqrt(np.mean(np.cumsum(steps, axis=1) ** 2)))
-    weights = np.array([[getattr(_weights(one), name) for name in ("mu", "lam", "lam2", "rho")]
-                        for one in tasks])  # fmt: skip
+    time_factor = 1.0
+    if normalize and steps.size:  # by which the error of a derivative is multiplied in a state
+        time_factor = float(np.sqrt(np.mean(np.cumsum(steps, axis=1) ** 2)))
+    weights = np.array([[getattr(_weights(member), name) for name in ("mu", "lam", "lam2", "rho")]
+                        for member in tasks])  # fmt: skip
     projects = task.regularization.projects
     allowed = orthogonal_to(task)
     return Objective(
@@ -400,9 +413,9 @@ def objective_of(tasks: list[Task], rows: Rows, normalize: bool) -> Objective:
         loss=task.loss,
         feature_scale=feature_scale,
         target_scale=target_scale,
-        error_scale=target_scale * reach,
+        error_scale=target_scale * time_factor,
         allowed=allowed,
-        whitening=whitening(scaled.A, allowed, least=_LEAST) if projects else None,
+        whitening=whitening(scaled.A, allowed, min_share=_MIN_SHARE) if projects else None,
         counted=(True, *np.any(weights > 0, axis=0).tolist()),
         held=held_by(task, (feature_scale, target_scale)) if _key(task) else None,
         term_parameters=np.array(task.features.values),
@@ -410,11 +423,11 @@ def objective_of(tasks: list[Task], rows: Rows, normalize: bool) -> Objective:
 
 
 def _theta(setting: Objective, segments: Segments, rows: Rows) -> np.ndarray:
-    """Scaled features at the points of the segments, if single precision can hold them."""
+    """Return scaled features at the points of the segments, in range for single precision."""
     points = np.asarray(segments.points).reshape(-1, segments.points.shape[-1])
     theta = setting.features(points) / setting.feature_scale
     largest = np.abs(theta).max(axis=0, initial=0.0)
-    if (largest > _LARGEST).any():
+    if (largest > _MAX_NUMBER).any():
         worst = int(np.argmax(largest))
         raise DataError(
             f"Library term '{setting.features.names[worst]}' reaches {largest[worst]:.1e} on the "
@@ -422,9 +435,9 @@ def _theta(setting: Objective, segments: Segments, rows: Rows) -> np.ndarray:
             f"data, or use solver=Exact()."
         )
     sizes = [np.abs(part).max(initial=0.0) for part in (points, segments.targets)]
-    if segments.steps.size:  # a prediction evaluates the terms as they are
+    if segments.steps.size:  # predictions evaluate unscaled terms
         sizes.append(float(np.max(setting.feature_scale, initial=0.0)))
-    if max(sizes) > _LARGEST or np.min(setting.target_scale) < 1 / _LARGEST:
+    if max(sizes) > _MAX_NUMBER or np.min(setting.target_scale) < 1 / _MAX_NUMBER:
         raise DataError(
             f"The data ({quoted(rows.names)}) or their derivatives are too large or too small "
             f"for Adam's single precision. Rescale them or use solver=Exact()."
@@ -433,18 +446,18 @@ def _theta(setting: Objective, segments: Segments, rows: Rows) -> np.ndarray:
 
 
 def _start(task: Task, setting: Objective) -> Parameters:
-    """Zero coefficients, or those that are fixed; a drawn output layer if hidden layers learn."""
+    """Return the initial values: zero or fixed coefficients, a random output layer."""
     shape = (task.basis.size, len(setting.target_scale))
     weights = np.zeros(shape)
     if task.learns_hidden:
-        spread = np.sqrt(2 / sum(shape))
-        weights = spread * np.random.default_rng([task.seed, 1]).standard_normal(shape)
+        std = np.sqrt(2 / sum(shape))
+        weights = std * np.random.default_rng([task.seed, 1]).standard_normal(shape)
         weights[-1] = 0.0
     w = np.zeros((len(setting.target_scale), len(setting.feature_scale)))
     if task.fixed is not None:
         w = task.fixed * setting.feature_scale / setting.target_scale[:, None]
     elif setting.held is not None:
-        w = settle(setting.held, task, w, 0.0)
+        w = satisfy_constraints(setting.held, task, w, 0.0)
     return Parameters(w.T, task.basis, weights)
 
 
@@ -459,7 +472,7 @@ def _weights(task: Task) -> Weights:
 
 
 def _projection(moments: Moments, allowed: np.ndarray) -> Float[np.ndarray, "K H"]:
-    """M = A^+ B on the terms that an equation may use: theta M is the projection of psi."""
+    """Return M = A^+ B on the allowed terms: theta M is the projection of psi."""
     (R,) = whitening(moments.A, allowed[None])
     return R @ (R.T @ moments.B)
 

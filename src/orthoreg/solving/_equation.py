@@ -1,22 +1,126 @@
-"""One equation's problem: solved for one rho, its error and its objective from moments."""
+"""The problem of one equation: exact elimination of the residual, and errors from moments.
 
+With v minimised out, a K x K problem in w remains. For one equation, with the moments A, B, D, a, d
+and |y|^2, D~ = (1 + lam2) D + rho I and S = B D~^-1 B':
+
+    Q = A - S (I + lam S)^-1,    r = a - (I + lam S)^-1 B D~^-1 d,
+    J(w) = constant + w'Qw - 2 r'w + mu |w|_1.
+
+One eigendecomposition of D serves every (lam, mu, lam2, rho), and one of S every lam.
+"""
+
+import math
 from dataclasses import dataclass
 from typing import final
 
 import numpy as np
 from jaxtyping import Float, Int
 
-from ._linear import independent_terms
 from ._moments import Moments
-from ._problem import QuadraticProblem
-from ._reduction import Reduction, Spectrum
-from ._result import EquationFit, Regularization
+from ._problem import QuadraticProblem, independent_terms
+from ._solver import EquationFit, Regularization
+
+_NEGLIGIBLE = 1e-12
+
+
+@final
+@dataclass(frozen=True)
+class Spectrum:
+    """Moments with the basis rotated to the eigenvectors of D."""
+
+    moments: Moments
+    values: Float[np.ndarray, " H"]
+    vectors: Float[np.ndarray, "H H"]
+    B: Float[np.ndarray, "K H"]
+    d: Float[np.ndarray, "H c"]
+
+    @classmethod
+    def of(cls, moments: Moments) -> "Spectrum":
+        values, vectors = np.linalg.eigh(moments.D)
+        return cls(
+            moments, np.maximum(values, 0.0), vectors, moments.B @ vectors, vectors.T @ moments.d
+        )
+
+
+@final
+@dataclass(frozen=True)
+class Reduction:
+    """The problem of one equation for given lam2 and rho, with S diagonalised."""
+
+    spectrum: Spectrum
+    equation: int
+    terms: Int[np.ndarray, " k"]
+    inverse: Float[np.ndarray, " H"]
+    s: Float[np.ndarray, " k"]
+    axes: Float[np.ndarray, "k k"]
+    g: Float[np.ndarray, " k"]
+
+    @classmethod
+    def of(
+        cls,
+        spectrum: Spectrum,
+        equation: int,
+        terms: Int[np.ndarray, " k"],
+        magnitude: float,
+        ridge: float,
+    ) -> "Reduction":
+        """Return the reduction; rho = inf removes the residual."""
+        weight = (1 + magnitude) * spectrum.values + ridge
+        floor = _NEGLIGIBLE * max(float(weight.max(initial=0.0)), 1e-300)
+        inverse = np.where(weight > floor, 1 / np.maximum(weight, floor), 0.0)
+        B = spectrum.B[terms]
+        S = (B * inverse) @ B.T
+        s, axes = np.linalg.eigh((S + S.T) / 2) if len(terms) else (np.zeros(0), np.zeros((0, 0)))
+        g = (B * inverse) @ spectrum.d[:, equation]
+        return cls(spectrum, equation, terms, inverse, np.maximum(s, 0.0), axes, g)
+
+    def _response(self, lam: float) -> np.ndarray:
+        """Return lam (I + lam S)^-1, or S^+ in the limit of infinite lam."""
+        if math.isinf(lam):
+            large = self.s > _NEGLIGIBLE * max(float(self.s.max(initial=0.0)), 1e-300)
+            diagonal = np.where(large, 1 / np.where(large, self.s, 1.0), 0.0)
+        else:
+            diagonal = lam / (1 + lam * self.s)
+        return (self.axes * diagonal) @ self.axes.T
+
+    def quadratic(self, lam: float) -> tuple[np.ndarray, np.ndarray, float]:
+        """Return Q, r and the constant."""
+        moments, c = self.spectrum.moments, self.equation
+        A = moments.A[np.ix_(self.terms, self.terms)]
+        a = moments.a[self.terms, c]
+        d = self.spectrum.d[:, c]
+        constant = float(
+            moments.yy[c] - d @ (self.inverse * d) + self.g @ self._response(lam) @ self.g
+        )
+        if math.isinf(lam):
+            return A, a, constant
+        damping = 1 / (1 + lam * self.s)
+        Q = A - (self.axes * (self.s * damping)) @ self.axes.T
+        return (Q + Q.T) / 2, a - (self.axes * damping) @ (self.axes.T @ self.g), constant
+
+    def residual_weights(self, lam: float, w: Float[np.ndarray, " k"]) -> Float[np.ndarray, " H"]:
+        """Return v = D~^-1 (d - B'w - B'nu) with nu = lam (I + lam S)^-1 (g - S w)."""
+        v_0, V = self.affine_residual(lam)
+        return self.spectrum.vectors @ (v_0 + V @ w)
+
+    def affine_residual(
+        self, lam: float
+    ) -> tuple[Float[np.ndarray, " H"], Float[np.ndarray, "H k"]]:
+        """Return v_0 and V of the best v = v_0 + V w, on the axes of the spectrum."""
+        B = self.spectrum.B[self.terms]
+        gap = np.column_stack([self.spectrum.d[:, self.equation], -B.T])
+        response = self._response(lam)
+        scaled = self.inverse[:, None] * gap
+        v = scaled - self.inverse[:, None] * (B.T @ (response @ (B @ scaled)))
+        if math.isinf(lam):  # repeated so that the overlap B v is zero up to rounding
+            v = v - self.inverse[:, None] * (B.T @ (response @ (B @ v)))
+        return v[:, 0], v[:, 1:]
 
 
 @final
 @dataclass(frozen=True)
 class EquationProblem:
-    """One equation: its terms, which of them are independent, and what to solve for."""
+    """One equation: its terms, which of them are independent, and the regularization."""
 
     equation: int
     terms: Int[np.ndarray, " k"]
@@ -33,8 +137,10 @@ class EquationProblem:
         *,
         first: np.ndarray | None = None,
     ) -> "EquationProblem":
-        """The problem with these terms; those that others span on the data stay zero, but not
-        those that come `first`."""
+        """Return the problem with these terms.
+
+        The coefficients of terms in the span of others are zero. Terms `first` are never left out.
+        """
         terms = np.flatnonzero(support)
         if first is None:
             independent, _ = independent_terms(moments.A[np.ix_(terms, terms)])
@@ -42,13 +148,13 @@ class EquationProblem:
         order = np.argsort(~first[terms], kind="stable")
         ordered = terms[order]
         independent, _ = independent_terms(moments.A[np.ix_(ordered, ordered)])
-        kept = np.union1d(order[independent], np.flatnonzero(first[terms]))
-        return cls(equation, terms, kept.astype(np.int64), regularization)
+        independent_or_first = np.union1d(order[independent], np.flatnonzero(first[terms]))
+        return cls(equation, terms, independent_or_first.astype(np.int64), regularization)
 
     def solve(
         self, spectrum: Spectrum, ridge: float, start: Float[np.ndarray, " k"] | None = None
     ) -> EquationFit:
-        """The minimiser; `start` holds the L1 solution of a similar problem, and is updated."""
+        """Return the minimiser; `start`, the solution of a similar problem, is updated."""
         reduction, problem, constant = self.reduce(spectrum, ridge)
         w = np.zeros(len(self.terms))
         w[self.independent] = problem.solve(None if start is None else start[self.independent])
@@ -61,14 +167,14 @@ class EquationProblem:
         )  # fmt: skip
 
     def reduce(self, spectrum: Spectrum, ridge: float) -> tuple[Reduction, QuadraticProblem, float]:
-        """The residual minimised out: the problem in the independent terms, and its constant."""
+        """Return the problem in the independent terms, and its constant."""
         lam, mu = float(self.regularization.orthogonality), float(self.regularization.sparsity)
         reduction = self._reduction(spectrum, ridge)
         Q, r, constant = reduction.quadratic(lam)
         return reduction, QuadraticProblem(Q, r, mu).only(self.independent), constant
 
     def residual(self, spectrum: Spectrum, ridge: float, w: Float[np.ndarray, " K"]) -> EquationFit:
-        """The best output layer for coefficients that are given."""
+        """Return the best output layer for given coefficients."""
         lam = float(self.regularization.orthogonality)
         v = self._reduction(spectrum, ridge).residual_weights(lam, w[self.terms])
         return self.fit(spectrum.moments.n_features, ridge, w[self.terms], v, 0.0)
@@ -86,14 +192,14 @@ class EquationProblem:
         gap: float,
         active: tuple[int, ...] = (),
     ) -> EquationFit:
-        """The solution among so many features."""
-        everywhere = np.zeros(n_features)
-        everywhere[self.terms] = w
+        """Return the solution as an `EquationFit` with `n_features` features."""
+        w_all = np.zeros(n_features)
+        w_all[self.terms] = w
         return EquationFit(
             terms=self.terms,
-            w=everywhere,
+            w=w_all,
             v=v,
-            p=np.zeros_like(everywhere),
+            p=np.zeros_like(w_all),
             sparsity=float(self.regularization.sparsity),
             ridge=ridge,
             duality_gap=gap,
@@ -103,12 +209,9 @@ class EquationProblem:
 
 
 def squared_error(
-    moments: Moments,
-    equation: int,
-    w: Float[np.ndarray, " K"],
-    v: Float[np.ndarray, " H"],
+    moments: Moments, equation: int, w: Float[np.ndarray, " K"], v: Float[np.ndarray, " H"]
 ) -> float:
-    """|y - Phi w - Psi v|^2_D from moments."""
+    """Return |y - Phi w - Psi v|^2_D from moments."""
     error = (
         moments.yy[equation]
         - 2 * (moments.a[:, equation] @ w + moments.d[:, equation] @ v)
@@ -120,30 +223,27 @@ def squared_error(
 
 
 def residual_overlaps(moments: Moments, fit: EquationFit) -> Float[np.ndarray, " K"]:
-    """<f_aug, theta_k>_D for every feature, from moments."""
+    """Return <f_aug, theta_k>_D for every feature, from moments."""
     used = np.flatnonzero(fit.p)
     return moments.B @ fit.v - moments.A[:, used] @ fit.p[used]
 
 
 def residual_square(moments: Moments, fit: EquationFit) -> float:
-    """|f_aug|^2_D from moments."""
+    """Return |f_aug|^2_D from moments."""
     square = fit.v @ moments.D @ fit.v - 2 * fit.p @ moments.B @ fit.v
     return max(float(square + quadratic_form(moments.A, fit.p)), 0.0)
 
 
 def quadratic_form(A: Float[np.ndarray, "K K"], w: Float[np.ndarray, " K"]) -> float:
-    """w'Aw, of the few terms that w has."""
+    """Return w'Aw; only the nonzero entries of w are used."""
     used = np.flatnonzero(w)
     return float(w[used] @ A[np.ix_(used, used)] @ w[used])
 
 
 def objective(
-    moments: Moments,
-    equation: int,
-    fit: EquationFit,
-    regularization: Regularization,
+    moments: Moments, equation: int, fit: EquationFit, regularization: Regularization
 ) -> float:
-    """J for one equation; an infinite lam counts nothing, its constraint being met."""
+    """Return J of one equation; the penalty of an infinite lam is zero."""
     overlap = residual_overlaps(moments, fit)[fit.terms]
     lam = 0.0 if np.isinf(regularization.orthogonality) else regularization.orthogonality
     rho = 0.0 if np.isinf(fit.ridge) else fit.ridge

@@ -1,51 +1,174 @@
-"""`Exact`: the global minimiser of the objective, from moments alone."""
+"""`Exact`: the global minimiser of the objective from moments; `TwoStage`: equations first.
+
+`HeldOut` chooses the ridge of the residual, or no residual, on folds of the rows. Everything is
+computed from moments: of a fold, and of all other rows.
+"""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import final
 
 import numpy as np
 from jaxtyping import Bool, Float
 
+from .._common.arrays import Mask
 from .._common.errors import InputError
-from .._common.progress import step
+from .._common.progress import step, track
 from .._common.registry import part
-from .._common.typing import Mask
 from ..data import AnyRows, outward_fold_rule
 from ..physics import Knowledge
-from ._equation import objective, squared_error
-from ._linear import independent_terms
+from ._equation import Reduction, Spectrum, objective, squared_error
 from ._moments import Moments, gather, no_basis
-from ._problem import QuadraticProblem
-from ._reduction import Reduction, Spectrum
-from ._result import EquationFit, FitResult, Regularization, dependences, scales
-from ._ridge import RIDGES, HeldOut, explained_below
-from ._solver import AbstractSolver, Solution, Task
-from ._system import systems
+from ._problem import QuadraticProblem, independent_terms
+from ._solver import (
+    AbstractSolver,
+    EquationFit,
+    FitResult,
+    Regularization,
+    Solution,
+    Task,
+    dependences,
+    scales,
+)
+from ._system import System, systems
+
+RIDGES = (*(10.0 ** np.arange(-12, 2)), np.inf)
+"""Candidates for rho. With infinite rho there is no residual."""
+
+TIE = 0.05  # relative. Squared errors with smaller differences are equally good
+NEGLIGIBLE = 1e-10  # of the squared size of the target. Smaller errors need no residual
+
+
+@final
+@dataclass(frozen=True)
+class HeldOut:
+    """Folds of the rows, each with the spectrum of all other rows.
+
+    `target_mse` is the known mean squared error of each target.
+    """
+
+    splits: tuple[tuple[Spectrum, Moments], ...]
+    target_mse: Float[np.ndarray, " c"]
+
+    @classmethod
+    def of(cls, folds: Sequence[Moments], target_mse: Float[np.ndarray, " c"]) -> "HeldOut":
+        """Return the non-empty folds, each held out in turn."""
+        total = sum(folds[1:], start=folds[0])
+        return cls(
+            tuple(
+                (Spectrum.of(total - fold), fold)
+                for fold in track(folds, "Preparing held-out rows")
+                if 0 < fold.count < total.count
+            ),
+            target_mse,
+        )
+
+    def ridges(
+        self,
+        system: System,
+        ridges: Sequence[float] = RIDGES,
+        given: Float[np.ndarray, "g K"] | None = None,
+    ) -> list[float]:
+        """Return the largest rho of each equation that is as good as the best.
+
+        Equations with a common conservation law have the same rho. `given` coefficients are not
+        solved for.
+        """
+        indices = [i for i in range(len(system.problems)) if i not in system.complete]
+        result = [np.inf] * len(system.problems)
+        if len(self.splits) < 2 or len(ridges) == 1 or not indices:
+            for i in indices:
+                result[i] = float(ridges[-1])
+            return result
+        errors = self.errors(system, ridges, given)
+        groups = [indices] if system.projection is not None else [[i] for i in indices]
+        for group in groups:
+            floor = sum(self.floor(system.equations[i]) for i in group)
+            good = self._good(errors[group].sum(axis=0), floor)
+            for i in group:
+                result[i] = float(ridges[np.flatnonzero(good)[-1]])
+        return result
+
+    def errors(
+        self,
+        system: System,
+        ridges: Sequence[float],
+        given: Float[np.ndarray, "g K"] | None = None,
+    ) -> Float[np.ndarray, "g rho fold"]:
+        """Return the squared errors of fits on all other rows, for each equation, rho and fold."""
+        count = len(system.problems)
+        errors = np.zeros((count, len(ridges), len(self.splits)))
+        for j, (train, held_out) in enumerate(self.splits):
+            starts = [np.zeros(len(problem.terms)) for problem in system.problems]
+            for i, ridge in enumerate(ridges):
+                ridge_of_equation = [
+                    np.inf if c in system.complete else ridge for c in range(count)
+                ]
+                if given is None:
+                    fits = system.solve(train, ridge_of_equation, starts)
+                else:
+                    fits = system.residual(train, ridge_of_equation, given)
+                for c, fit in zip(system.equations, fits, strict=True):
+                    index = system.equations.index(c)
+                    errors[index, i, j] = squared_error(held_out, c, fit.w, fit.v)
+        return errors
+
+    def as_good_as_best(
+        self, errors: Float[np.ndarray, "choice fold"], equation: int
+    ) -> Bool[np.ndarray, " choice"]:
+        """Return which choices are within the tolerance of the smallest mean error.
+
+        The tolerance is the largest of 5%, a standard error of the difference, the known error of
+        the target and 1e-10 of its square.
+        """
+        return self._good(errors, self.floor(equation))
+
+    def _good(
+        self, errors: Float[np.ndarray, "choice fold"], floor: float
+    ) -> Bool[np.ndarray, " choice"]:
+        best = errors[np.argmin(errors.mean(axis=1))]
+        excess = errors - best
+        standard_error = excess.std(axis=1, ddof=1) / np.sqrt(len(self.splits))
+        tie = max(TIE * best.mean(), floor)
+        return excess.mean(axis=1) <= np.maximum(standard_error, tie)
+
+    def size(self, equation: int) -> float:
+        """Return the mean square of the target."""
+        return float(np.mean([held_out.yy[equation] for _, held_out in self.splits]))
+
+    def floor(self, equation: int) -> float:
+        """Return the squared error below which nothing remains to be explained."""
+        return explained_below(self.target_mse[equation], self.size(equation))
+
+
+def explained_below(target_mse: float, size: float) -> float:
+    """Return the squared error at which a target of mean square `size` is explained."""
+    return max(float(target_mse), NEGLIGIBLE * size)
+
 
 FOLDS = 5
-_ROUNDING = 1e-15  # of the largest eigenvalue of D: below, an eigenvalue is a rounding error
+_ROUNDING = 1e-15  # of the largest eigenvalue of D. Smaller eigenvalues are rounding errors
 
 
 @part
 @final
 @dataclass(frozen=True)
 class Exact(AbstractSolver):
-    """Solves the objective exactly; the residual must be linear in what is learned.
+    """Minimises the objective exactly; the residual must be linear in what is learned.
 
     J = |y - Phi w - Psi v|^2_D + mu |w|_1 + lam |Phi'Psi v / N|^2 + lam2 |Psi v|^2_D + rho |v|^2,
-    equation by equation. With the defaults that is J as it stands, in the units of the data.
+    equation by equation. By default J is in the units of the data.
 
     Parameters
     ----------
     normalize
-        measures every feature and target in units of its own root mean square, so that mu, lam and
-        lam2 mean the same for data in millimetres and in kilometres.
+        divides features and targets by their root mean squares, so that mu, lam and lam2 do not
+        depend on units.
     most_rows
-        bounds the rows that a projected network (`orthogonality=math.inf`) is shaped on: where the
-        terms alone leave nothing to explain it is not even looked at, and of more rows than these
-        an even share of every run is taken. Coefficients come from all rows in any case, and the
-        residual is made orthogonal to the terms on all of them.
+        maximal number of rows for the shape of a projected network (`orthogonality=math.inf`), an
+        even sample of every run. The network is skipped if the terms alone explain the targets.
+        Coefficients are always estimated from all rows, on which the residual is orthogonal to the
+        terms.
 
     Examples
     --------
@@ -60,10 +183,9 @@ class Exact(AbstractSolver):
     most_rows: int | None = None
 
     def __post_init__(self):
-        whole = isinstance(self.most_rows, int | np.integer) and not isinstance(
-            self.most_rows, bool
-        )
-        if self.most_rows is not None and not (whole and self.most_rows >= 100):
+        rows = self.most_rows
+        is_integer = isinstance(rows, int | np.integer) and not isinstance(rows, bool)
+        if rows is not None and not (is_integer and rows >= 100):
             raise InputError(
                 f"Exact(most_rows=...) must be None or a whole number of at least 100; "
                 f"got {self.most_rows!r}."
@@ -75,7 +197,7 @@ class Exact(AbstractSolver):
 
     @step("Fitting coefficients and residual")
     def solve_all(self, tasks: Sequence[Task]) -> list[Solution]:
-        """The minimiser for each task."""
+        """Return the minimiser of each task."""
         return [self._solve(task) for task in tasks]
 
     def _solve(self, task: Task) -> Solution:
@@ -108,12 +230,11 @@ class Exact(AbstractSolver):
         knowledge: Knowledge | None = None,
         basis_of: Bool[np.ndarray, "c H"] | None = None,
     ) -> FitResult:
-        """The minimiser for all rows in `folds`, which choose rho where it is None.
+        """Return the minimiser for all rows in `folds`, which choose rho if `ridge` is None.
 
-        `target_mse` is the squared error that the targets are known to have: a smaller one is not
-        worth a residual, and equations that are known not to need one are given none. Equations
-        that `knowledge` couples are one problem. `basis_of` says which functions the residual of
-        each equation is made of.
+        `target_mse` is the known squared error of the targets; smaller errors need no residual.
+        Equations without `may_need_residual` have none. Equations that `knowledge` couples are
+        solved together. `basis_of` says which basis functions each residual may use.
         """
         total = sum(folds[1:], start=folds[0])
         sizes = scales(total, self.normalize)
@@ -125,26 +246,32 @@ class Exact(AbstractSolver):
         bases = _Bases(total, scaled, target_mse / sizes[1] ** 2, basis_of)
         equations: dict[int, EquationFit] = {}
         for system in systems(total, support, regularization, sizes, knowledge):
-            own = system.equations
-            spectrum, held_out, functions = bases.of(own)
-            given = None if fixed is None else fixed[own] * sizes[0] / sizes[1][own, None]
-            searched = may_need_residual is None or any(may_need_residual[c] for c in own)
-            chosen = held_out.ridges(system, ridges, given) if searched else [np.inf] * len(own)
+            rows = system.equations
+            spectrum, held_out, functions = bases.of(rows)
+            given = None if fixed is None else fixed[rows] * sizes[0] / sizes[1][rows, None]
+            needs_search = may_need_residual is None or any(may_need_residual[c] for c in rows)
+            chosen = (
+                held_out.ridges(system, ridges, given) if needs_search else [np.inf] * len(rows)
+            )
             if given is None:
                 fits = system.solve(spectrum, chosen)
             else:
                 fits = system.residual(spectrum, chosen, given)
-            for c, fit in zip(own, fits, strict=True):
+            for c, fit in zip(rows, fits, strict=True):
                 v = np.zeros(total.n_basis)
                 v[functions] = fit.v
                 equations[c] = replace(fit, v=v, dependences=dependences(total, fit.terms))
-        found = [equations[c] for c in range(len(support))]
-        objectives = tuple(objective(total, c, fit, regularization) for c, fit in enumerate(found))
-        return FitResult(total, support, regularization, *sizes, tuple(found), objectives)
+        fits_in_order = [equations[c] for c in range(len(support))]
+        objectives = tuple(
+            objective(total, c, fit, regularization) for c, fit in enumerate(fits_in_order)
+        )
+        return FitResult(total, support, regularization, *sizes, tuple(fits_in_order), objectives)
 
     def _solve_thinned(self, task: Task, rows: AnyRows, most_rows: int) -> Solution:
-        """The projected network, shaped on part of the rows where there are many, or not at all
-        where the terms explain the targets as far as these are known."""
+        """Return a projected network that is shaped on a sample of the rows.
+
+        There is no network if the terms explain the targets up to their known error.
+        """
         library = task.library or gather(task.features, no_basis, rows)[0]
         alone = self.solve(
             [library], task.support, task.regularization, np.inf, rows.target_mse,
@@ -168,24 +295,24 @@ class Exact(AbstractSolver):
         return self._on_all_rows(task, rows, result)
 
     def _lacking(self, task: Task, rows: AnyRows, library: Moments, alone: FitResult) -> list[bool]:
-        """For each equation, whether its terms leave more than what the targets are known to."""
+        """Return, for each equation, whether its terms leave more than the known error."""
         if task.regularization.sparsity:
             plain = replace(task.regularization, sparsity=0.0)
             alone = self.solve([library], task.support, plain, np.inf, knowledge=task.knowledge)
-        none = np.zeros(library.n_basis)
-        left = [squared_error(library, c, w, none) for c, w in enumerate(alone.coefficients)]
+        no_residual = np.zeros(library.n_basis)
         return [
-            error > explained_below(float(rows.target_mse[c]), float(library.yy[c]))
-            for c, error in enumerate(left)
+            squared_error(library, c, w, no_residual)
+            > explained_below(float(rows.target_mse[c]), float(library.yy[c]))
+            for c, w in enumerate(alone.coefficients)
         ]
 
     def _on_all_rows(self, task: Task, rows: AnyRows, shaped: FitResult) -> Solution:
-        """Coefficients from all rows, and the network less its projection there.
+        """Return coefficients from all rows, and the network without its projection there.
 
-        The moments of the result have the network's output in each equation as its basis.
+        The basis in the moments of the result is the output of the network in each equation.
         """
         weights = shaped.weights
-        basis = task.basis  # a function that a cluster gets shall not have the task in it
+        basis = task.basis  # so that the function sent to workers does not hold the task
         (total,) = gather(task.features, lambda points: basis(points) @ weights, rows)
         sizes = scales(total, self.normalize)
         total = total.scaled(*sizes)
@@ -196,7 +323,7 @@ class Exact(AbstractSolver):
                 c = problem.equation
                 terms = problem.terms[problem.independent]
                 unit = np.zeros(len(task.support))
-                unit[c] = 1 / sizes[1][c]  # the basis is in units of the data, the target is not
+                unit[c] = 1 / sizes[1][c]  # the basis is in units of the data, unlike the target
                 p = np.zeros(total.n_features)
                 A = total.A[np.ix_(terms, terms)]
                 p[terms] = QuadraticProblem(A, total.B[terms] @ unit).solve()
@@ -215,7 +342,7 @@ class Exact(AbstractSolver):
 
 @final
 class _Bases:
-    """Spectrum and held-out folds of the functions that the residuals of equations are made of."""
+    """Spectra and held-out folds of the basis functions of residuals."""
 
     def __init__(
         self,
@@ -229,7 +356,7 @@ class _Bases:
         self._known: dict[bytes, tuple[Spectrum, HeldOut]] = {}
 
     def of(self, equations: Sequence[int]) -> tuple[Spectrum, HeldOut, Bool[np.ndarray, " H"]]:
-        """Those that all these equations may have."""
+        """Return spectrum, folds and mask of the functions that all these equations may use."""
         functions = np.ones(self._total.n_basis, dtype=bool)
         if self._basis_of is not None:
             functions = np.logical_and.reduce(self._basis_of[list(equations)])
@@ -245,15 +372,15 @@ class _Bases:
             held_out = HeldOut((), self._target_mse)
             if folds:  # hundreds of smooth functions span far fewer dimensions
                 axes = spectrum.vectors[:, spectrum.values > _ROUNDING * spectrum.values[-1]]
-                turned = [fold.turned_basis(axes) for fold in folds]
-                held_out = HeldOut.of(turned, self._target_mse)
+                reduced = [fold.turned_basis(axes) for fold in folds]
+                held_out = HeldOut.of(reduced, self._target_mse)
             self._known[key] = (spectrum, held_out)
         spectrum, held_out = self._known[key]
         return spectrum, held_out, functions
 
 
 def fold_moments(task: Task, rows: AnyRows) -> tuple[Moments, ...]:
-    """Moments of terms and network for each outward fold of the rows."""
+    """Return the moments of terms and network for each outward fold of the rows."""
     count = min(FOLDS, len(rows))
     folds = gather(
         task.features, task.basis, rows, folds=count, fold_of_row=outward_fold_rule(rows, count)
@@ -264,11 +391,11 @@ def fold_moments(task: Task, rows: AnyRows) -> tuple[Moments, ...]:
 def _objective_on_all_rows(
     moments: Moments, equation: int, fit: EquationFit, shaped: FitResult
 ) -> float:
-    """J with the ridge's part taken from the network as it was shaped."""
+    """Return J with the penalty rho |v|^2 of the network as it was shaped."""
     rho = 0.0 if np.isinf(fit.ridge) else fit.ridge
     v = shaped.equations[equation].v
-    without = objective(moments, equation, replace(fit, ridge=0.0), shaped.regularization)
-    return without + rho * float(v @ v)
+    without_ridge = objective(moments, equation, replace(fit, ridge=0.0), shaped.regularization)
+    return without_ridge + rho * float(v @ v)
 
 
 def exact_path(
@@ -280,9 +407,9 @@ def exact_path(
     magnitude: float = 0.0,
     ridge: float = 0.0,
 ) -> Float[np.ndarray, "L M c K"]:
-    """w for every pair of lam and mu, from one factorisation, in the units of `moments`.
+    """Return w for every pair of lam and mu in the units of `moments`, from one factorisation.
 
-    Along mu each solution starts the search for the next.
+    The solution of each mu is the start of the next.
     """
     spectrum = moments if isinstance(moments, Spectrum) else Spectrum.of(moments)
     moments = spectrum.moments
@@ -300,3 +427,42 @@ def exact_path(
                 w = replace(problem, l1=float(sparsities[j])).solve(w)
                 result[i, j, c, terms[independent]] = w
     return result
+
+
+@part
+@final
+@dataclass(frozen=True)
+class TwoStage(AbstractSolver):
+    """An exact Lasso without a residual, then `then` fits the residual to what remains.
+
+    With orthogonality 0 the residual can represent what shrinkage removed, mu/2 of every term
+    [prop:seq_two_stage_failure]; with lam this is divided by 1 + lam. After term selection, the
+    first stage is least squares without shrinkage.
+    """
+
+    then: AbstractSolver = field(default_factory=Exact)
+    normalize: bool = field(init=False, repr=False)
+
+    def __post_init__(self):
+        if not isinstance(self.then, AbstractSolver) or isinstance(self.then, TwoStage):
+            raise InputError(f"TwoStage(then=...) must be Exact() or Adam(); got {self.then!r}.")
+        object.__setattr__(self, "normalize", self.then.normalize)
+
+    @property
+    def needs_rows(self) -> bool:
+        return self.then.needs_rows
+
+    @step("Fitting coefficients and residual")
+    def solve_all(self, tasks: Sequence[Task]) -> list[Solution]:
+        return self.then.solve_all([self._second(task) for task in tasks])
+
+    def _second(self, task: Task) -> Task:
+        """Return the task of the second stage, with fixed coefficients."""
+        if task.fixed is not None:
+            return task
+        rows = task.linear_rows("TwoStage()")
+        library = task.library or gather(task.features, no_basis, rows)[0]
+        first = Exact(self.normalize).solve(
+            [library], task.support, task.regularization, 0.0, knowledge=task.knowledge
+        )
+        return replace(task, fixed=first.coefficients)

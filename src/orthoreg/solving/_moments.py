@@ -21,7 +21,7 @@ _NUMBERS = 2**16  # values of a block with few columns
 class Moments:
     """sum_i z_i z_i' over samples, with z = (theta_1 ... theta_K, psi_1 ... psi_H, y_1 ... y_c).
 
-    They are all that a quadratic problem needs of the data. Moments of disjoint samples add up, so
+    A quadratic problem needs nothing else from the data. Moments of disjoint samples add up, so
     they can be gathered in chunks; `a - b` removes samples.
     """
 
@@ -118,21 +118,23 @@ class Moments:
         features, basis, targets = self._parts
         n, r = self.n_features, axes.shape[1]
         unchanged = np.r_[features, slice(targets.start, len(self.total))]
-        kept = np.r_[slice(0, n), slice(n + r, r + len(unchanged))]
+        positions = np.r_[slice(0, n), slice(n + r, r + len(unchanged))]
         partial = self.total[:, basis] @ axes
         total = np.empty((r + len(unchanged), r + len(unchanged)))
-        total[np.ix_(kept, kept)] = self.total[np.ix_(unchanged, unchanged)]
+        total[np.ix_(positions, positions)] = self.total[np.ix_(unchanged, unchanged)]
         total[n : n + r, n : n + r] = axes.T @ partial[basis]
-        total[kept, n : n + r] = partial[unchanged]
-        total[n : n + r, kept] = partial[unchanged].T
+        total[positions, n : n + r] = partial[unchanged]
+        total[n : n + r, positions] = partial[unchanged].T
         return Moments(self.count, total, n, r)
 
     def only_basis(self, chosen: Bool[np.ndarray, " H"]) -> "Moments":
         """Return the moments with a selection of the basis functions."""
         features, _, targets = self._parts
         n = self.n_features
-        kept = np.r_[features, n + np.flatnonzero(chosen), slice(targets.start, len(self.total))]
-        return Moments(self.count, self.total[np.ix_(kept, kept)], n, int(np.count_nonzero(chosen)))
+        columns = np.r_[features, n + np.flatnonzero(chosen), slice(targets.start, len(self.total))]
+        return Moments(
+            self.count, self.total[np.ix_(columns, columns)], n, int(np.count_nonzero(chosen))
+        )
 
 
 def gather(
@@ -249,10 +251,13 @@ def not_finite(features: Any, rows: Rows) -> DataError:
 def overlaps(
     features: Float[Arrays, "N K"], residual: Float[Arrays, "N c"]
 ) -> Float[Arrays, "K c"]:
-    """<f_aug, phi_j>_D for all j = (k, c), phi_j(x) = theta_k(x) e_c. [eq:orthoreg_penalty]"""
+    """Return <f_aug, phi_j>_D for all j = (k, c). [eq:orthoreg_penalty]
+
+    phi_j(x) = theta_k(x) e_c.
+    """
     return features.T @ residual / len(features)
 
 
 def squared_norm(values: Float[np.ndarray, "N c"]) -> float:
-    """|f|^2_D = 1/N sum_i |f(x_i)|^2."""
+    """Return |f|^2_D = 1/N sum_i |f(x_i)|^2."""
     return float(np.sum(values**2) / len(values))

@@ -1,4 +1,4 @@
-"""The objective that a gradient solver minimises: loss and penalties as named parts.
+"""The objective of a gradient solver, and its penalties as functions of NumPy or JAX arrays.
 
 J = L_fit + mu |w|_1 + lam sum_j <f_aug, phi_j>_D^2 + lam2 |f_aug|^2_D + rho |v|^2,
 summed over equations. [eq:orthoreg_objective]
@@ -7,13 +7,77 @@ summed over equations. [eq:orthoreg_objective]
 from dataclasses import dataclass
 from typing import Any, final
 
+import numpy as np
 from jaxtyping import Bool, Float
 
-from .._common.arrays import Arrays, pytree
+from .._common.arrays import Arrays, namespace, pytree
 from ..field import AbstractBasis
 from ..losses import AbstractLoss, Segments
 from ..terms import FeatureMap
-from . import _penalties as penalties
+from ._moments import overlaps
+
+Scalar = Float[Arrays, ""] | float
+
+
+def orthogonality(
+    features: Float[Arrays, "N K"],
+    residual: Float[Arrays, "N c"],
+    allowed: Bool[Arrays, "c K"],
+    second: tuple[Float[Arrays, "M K"], Float[Arrays, "M c"]] | None = None,
+) -> Scalar:
+    """Return sum_j <f_aug, phi_j>_D^2 over the allowed terms of each equation.
+    [eq:orthoreg_penalty]
+
+    On a batch, the square is biased by the variance of the batch mean. The product of the estimates
+    from two independent batches, the other being `second`, is unbiased.
+    """
+    overlap = overlaps(features, residual)
+    second_overlap = overlap if second is None else overlaps(*second)
+    xp = namespace(overlap, second_overlap, allowed)
+    return xp.sum(xp.where(allowed.T, overlap * second_overlap, 0.0))
+
+
+def whitening(
+    A: Float[np.ndarray, "K K"], allowed: Bool[np.ndarray, "c K"], *, min_share: float = 1e-12
+) -> Float[np.ndarray, "c K K"]:
+    """Return R with R'AR = I on the terms of each equation: theta R is orthonormal.
+
+    `A` is Phi'Phi / N. Directions with less than the share `min_share` of the largest variance are
+    left out.
+    """
+    result = np.zeros((len(allowed), *A.shape))
+    for c, row in enumerate(allowed):
+        terms = np.flatnonzero(row)
+        size = np.sqrt(np.diag(A)[terms])
+        size = np.where(size > 0, size, 1.0)
+        values, vectors = np.linalg.eigh(A[np.ix_(terms, terms)] / np.outer(size, size))
+        large = values > min_share * max(float(values.max(initial=0.0)), 1e-300)
+        roots = np.where(large, 1 / np.sqrt(np.where(large, values, 1.0)), 0.0)
+        result[c][np.ix_(terms, terms)] = vectors * roots / size[:, None]
+    return result
+
+
+def projected(
+    orthonormal: Float[Arrays, "c N K"], network: Float[Arrays, "N c"]
+) -> tuple[Float[Arrays, "N c"], Float[Arrays, "c K"]]:
+    """Return the network's output without its projection on the library, and the weights of that.
+
+    `orthonormal` is theta R of `whitening` at the samples, for each equation.
+    """
+    xp = namespace(orthonormal, network)
+    weights = xp.einsum("cnk,nc->ck", orthonormal, network) / network.shape[0]
+    return network - xp.einsum("cnk,ck->nc", orthonormal, weights), weights
+
+
+def sparsity(coefficients: Float[Arrays, "K c"]) -> Scalar:
+    """Return |w|_1."""
+    return abs(coefficients).sum()
+
+
+def magnitude(residual: Float[Arrays, "N c"]) -> Scalar:
+    """Return |f_aug|^2_D. [eq:l2_loss]"""
+    return (residual**2).sum() / residual.shape[0]
+
 
 PARTS = ("fit", "sparsity", "orthogonality", "magnitude", "ridge")
 
@@ -22,7 +86,7 @@ PARTS = ("fit", "sparsity", "orthogonality", "magnitude", "ridge")
 @final
 @dataclass(frozen=True, eq=False)
 class Parameters:
-    """What is learned: w, the hidden layers and the output layer, in the solver's units."""
+    """What is learned, in units of the solver: w, hidden layers and output layer."""
 
     coefficients: Float[Arrays, "K c"]
     basis: AbstractBasis
@@ -33,7 +97,7 @@ class Parameters:
 @final
 @dataclass(frozen=True, eq=False)
 class Weights:
-    """The weights of the parts. An infinite lam counts nothing: the projection meets it."""
+    """Weights of the parts of J. lam is zero for the exact projection."""
 
     mu: Any
     lam: Any
@@ -50,11 +114,14 @@ class Weights:
 @final
 @dataclass(frozen=True, eq=False)
 class Held:
-    """What is known of the parameters: given coefficients have their `values`, the others lie
-    between `low` and `high` and meet `matrix` vec(w) = `right`, which leaves given ones out; `pull`
-    is the pseudo-inverse of the matrix. `mixing` maps output layers to such as conserve what they
-    must, without any in equations that have no residual; `functions` are those of the basis that
-    each may use."""
+    """Constraints on the parameters.
+
+    `given` coefficients have their `values`. The others lie between `low` and `high` and satisfy
+    `matrix` vec(w) = `right`, from which given coefficients were eliminated; `pinv` is the
+    pseudo-inverse of the matrix. `mixing` maps output layers to those that satisfy the conservation
+    laws, without a residual in complete equations. `functions` are the basis functions that each
+    residual may use.
+    """
 
     given: Bool[Arrays, "K c"]
     values: Float[Arrays, "K c"]
@@ -62,25 +129,30 @@ class Held:
     high: Float[Arrays, "K c"]
     matrix: Float[Arrays, "q Kc"]
     right: Float[Arrays, " q"]
-    pull: Float[Arrays, "Kc q"]
+    pinv: Float[Arrays, "Kc q"]
     mixing: Float[Arrays, "c c"]
     functions: Bool[Arrays, "H c"]
 
     def coefficients(self, w: Float[Arrays, "K c"], xp: Any) -> Float[Arrays, "K c"]:
-        """Coefficients that meet what is given and related. What is minimised over w goes through
-        here: Adam weighs each coordinate of a gradient differently, and one that does not lie
-        within the relations would then lead past the minimum under them."""
+        """Return coefficients that satisfy the equalities.
+
+        The objective is a function of these: Adam scales each coordinate of the gradient
+        differently, and a gradient that does not lie within the equalities would lead past the
+        constrained minimum.
+        """
         if self.matrix.shape[0]:
-            moved = self.pull @ (self.matrix @ w.reshape(-1) - self.right)
-            w = w - moved.reshape(w.shape)
+            change = self.pinv @ (self.matrix @ w.reshape(-1) - self.right)
+            w = w - change.reshape(w.shape)
         return xp.where(self.given, self.values, w)
 
     def weights(self, v: Float[Arrays, "H c"], xp: Any) -> Float[Arrays, "H c"]:
         return xp.where(self.functions, v, 0.0) @ self.mixing.T
 
     def nearest(self, w: Float[Arrays, "K c"], xp: Any) -> Float[Arrays, "K c"]:
-        """Coefficients within the bounds that nearly meet the relations too, by projections in
-        turn."""
+        """Return coefficients within the bounds that nearly satisfy the equalities.
+
+        They are projected on both in turn.
+        """
         for _ in range(3 if self.matrix.shape[0] else 0):
             w = xp.clip(self.coefficients(w, xp), self.low, self.high)
         return xp.clip(w, self.low, self.high)
@@ -90,13 +162,12 @@ class Held:
 @final
 @dataclass(frozen=True, eq=False)
 class Objective:
-    """All that the objective needs beside data and parameters.
+    """The objective as a function of data and parameters.
 
-    Features are divided by `feature_scale`, the field is `target_scale` times what the parameters
-    say, and errors are divided by `error_scale`; all are one unless the problem is normalised.
-    `whitening` is there for the exact projection: the network then loses what the library can
-    represent before it is used. Parts that are not `counted` are not computed. What is `held`
-    counts, and is not learned.
+    Features are divided by `feature_scale`, errors by `error_scale`, and the field is multiplied by
+    `target_scale`; all are one unless the problem is normalised. With `whitening`, the projection
+    of the network on the library is subtracted. Parts that are not `counted` are not computed.
+    `held` coefficients are not learned.
     """
 
     features: FeatureMap
@@ -111,7 +182,7 @@ class Objective:
     held: Held | None = None
 
     def library(self, variables: Float[Arrays, "N V"]) -> Float[Arrays, "N K"]:
-        """The scaled features, traced by JAX."""
+        """Return the scaled features, traced by JAX."""
         import jax.numpy as jnp
 
         shape = variables.shape[:1]
@@ -130,7 +201,7 @@ class Objective:
         theta: Float[Arrays, "N K"],
         psi: Float[Arrays, "N H"] | None = None,
     ) -> Float[Arrays, "K c"] | None:
-        """What the projection takes out of the network on these segments; None without one."""
+        """Return the weights of the projection on these segments, or None without one."""
         import jax.numpy as jnp
 
         if self.whitening is None:
@@ -147,12 +218,12 @@ class Objective:
     def _projected(
         self, theta: Float[Arrays, "N K"], network: Float[Arrays, "N c"]
     ) -> tuple[Float[Arrays, "N c"], Float[Arrays, "K c"]]:
-        """The network without its projection on the library, and that projection's weights."""
+        """Return the network without its projection, and the weights of the projection."""
         import jax.numpy as jnp
 
         orthonormal = jnp.einsum("nk,ckl->cnl", theta, self.whitening)
-        rest, weights = penalties.projected(orthonormal, network)
-        return rest, jnp.einsum("ckl,cl->kc", self.whitening, weights)
+        residual, weights = projected(orthonormal, network)
+        return residual, jnp.einsum("ckl,cl->kc", self.whitening, weights)
 
     def parts(
         self,
@@ -163,12 +234,12 @@ class Objective:
         psi: Float[Arrays, "N H"] | None = None,
         correction: Float[Arrays, "K c"] | None = None,
     ) -> Float[Arrays, " 5"]:
-        """The parts of J, each without its weight, in the order of `PARTS`.
+        """Return the parts of J without their weights, in the order of `PARTS`.
 
-        `theta` holds the scaled features at the points of the segments, and `psi` the network's
-        basis functions where they do not change. `second` is an independent batch of points and
-        features for the penalty without bias. `correction` is that of other segments, if the
-        projection is not to be made on these.
+        `theta` are the scaled features at the points of the segments. `psi` are the basis functions
+        there, if they do not change. `second` is an independent batch of points and features for
+        the unbiased penalty. `correction` is that of other segments, if these are not to be
+        projected.
         """
         import jax.numpy as jnp
 
@@ -188,19 +259,19 @@ class Objective:
         values = (symbolic + residual) * self.target_scale
 
         def field(z: Any) -> Any:
-            kept = w if correction is None else w - correction
-            return (self.library(z) @ kept + basis(z, jnp) @ v) * self.target_scale
+            corrected = w if correction is None else w - correction
+            return (self.library(z) @ corrected + basis(z, jnp) @ v) * self.target_scale
 
         def overlap() -> Any:
             pair = None if second is None else (second[1], basis(second[0], jnp) @ v)
-            return penalties.orthogonality(theta, residual, self.allowed, pair)
+            return orthogonality(theta, residual, self.allowed, pair)
 
         errors = self.loss.errors(field, values.reshape(B, P, -1), segments, self.error_scale)
         compute = (
             lambda: jnp.mean(errors),
-            lambda: penalties.sparsity(free),
+            lambda: sparsity(free),
             overlap,
-            lambda: penalties.magnitude(residual),
+            lambda: magnitude(residual),
             lambda: jnp.sum(v**2),
         )
         return jnp.stack(

@@ -227,14 +227,14 @@ class PartitionedMoments:
         width = self.outer.shape[1]
         group = self.group >> (level - self.level)
         code = (group.astype(np.int64) << width) | _bits(self.outer)
-        kept, cell = np.unique(code, return_inverse=True)
-        if len(kept) == len(code):
+        codes, cell = np.unique(code, return_inverse=True)
+        if len(codes) == len(code):
             order = np.argsort(cell)
             return self.count[order], self.total[order], group[order], self.outer[order]
-        count, total = np.zeros(len(kept), np.int64), np.zeros((len(kept), *self.total.shape[1:]))
+        count, total = np.zeros(len(codes), np.int64), np.zeros((len(codes), *self.total.shape[1:]))
         np.add.at(count, cell, self.count)
         np.add.at(total, cell, self.total)
-        return count, total, kept >> width, _sides(kept, width)
+        return count, total, codes >> width, _sides(codes, width)
 
     @property
     def n_features(self) -> int:
@@ -372,9 +372,9 @@ def _fewer_cuts(partition: Partition, size: int) -> Partition:
     width = partition.outer.shape[1]
     if width <= max_cuts:
         return partition
-    kept = [0, *range(width - max_cuts + 1, width)]
-    cuts = tuple(partition.cuts[cut] for cut in kept)
-    return replace(partition, outer=partition.outer[:, kept], cuts=cuts)
+    chosen = [0, *range(width - max_cuts + 1, width)]
+    cuts = tuple(partition.cuts[cut] for cut in chosen)
+    return replace(partition, outer=partition.outer[:, chosen], cuts=cuts)
 
 
 def _cells(
@@ -388,11 +388,11 @@ def _cells(
     group, level = partition.group, 0
     while True:
         code = (group.astype(np.int64) << width) | bits
-        kept, cell_of_row = _distinct(code)
-        if len(kept) <= max_cells or not group.any():
+        codes, cell_of_row = _distinct(code)
+        if len(codes) <= max_cells or not group.any():
             break
         group, level = group // 2, level + 1
-    return cell_of_row, kept >> width, _sides(kept, width), level
+    return cell_of_row, codes >> width, _sides(codes, width), level
 
 
 def _distinct(

@@ -1,15 +1,197 @@
-"""`QuadraticProblem`: the one small convex problem behind solver, selection and certificate."""
+"""`QuadraticProblem`: the small convex problem behind solvers, selection and certificates.
+
+Its optimum is bounded from below by weak duality. For every x and every multiplier m of the
+equalities, with s = 2 (Qx - r) + E'm,
+
+    value(v) >= -x'Qx - m'e + sum_k min { s_k v + l1 |v| : low_k <= v <= high_k }
+
+at every v that meets the constraints. The difference from value(w) is a sum of nonnegative terms:
+(w - x)'Q(w - x), and for each coefficient the decrease of s_k v + l1 |v| from w_k to the best end
+of its interval. Near the minimum, x is the Newton step from w on the free coefficients.
+"""
 
 from dataclasses import dataclass, replace
 from typing import final
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
+from scipy.linalg import lapack, solve_triangular
 
 from .._common.errors import InputError
-from ._active_set import minimise
-from ._gap import constrained_gap
-from ._linear import solve_symmetric
+from ._active_set import Constrained, minimise, slope_limits
+
+_FULL_RANK = (
+    1e-7  # smallest pivot of the Cholesky factor, relative to the root of the largest entry
+)
+_CUTOFF = 1e-13  # singular values below this share of the largest count as zero
+
+_TOLERANCE = 1e-12
+_ROUNDING = 4 * np.finfo(float).eps
+
+
+def solve_symmetric(
+    Q: Float[np.ndarray, "K K"], r: Float[np.ndarray, " K"]
+) -> Float[np.ndarray, " K"]:
+    """Return Q^+ r: by Cholesky for Q of full rank, otherwise the solution of least norm.
+
+    LAPACK is called directly: the checks of SciPy's `cho_solve` and `lstsq` take five times longer
+    than solving the small systems here, and one fit solves thousands of them.
+    """
+    if not len(r):
+        return np.zeros(0)
+    factor, solution, failed = lapack.dposv(Q, r)  # type: ignore[attr-defined]
+    if not failed and factor.diagonal().min() > _FULL_RANK * np.sqrt(Q.diagonal().max()):
+        return solution
+    return np.linalg.lstsq(Q, r, rcond=_CUTOFF)[0]
+
+
+@final
+@dataclass(frozen=True)
+class Dependence:
+    """On the data, `term` equals the sum of `weights` times `others`."""
+
+    term: int
+    others: tuple[int, ...]
+    weights: tuple[float, ...]
+
+    def of_library(self, terms: Int[np.ndarray, " k"]) -> "Dependence":
+        """Return the dependence with indices into `terms` replaced by those of the library."""
+        others = tuple(int(terms[k]) for k in self.others)
+        return Dependence(int(terms[self.term]), others, self.weights)
+
+
+def independent_terms(
+    A: Float[np.ndarray, "K K"],
+) -> tuple[Int[np.ndarray, " k"], list[Dependence]]:
+    """Return independent terms, and the other terms as combinations of them.
+
+    Terms are taken in the order of the library, so that simple terms are preferred. A term in the
+    span of earlier terms, to a squared relative distance of 1e-12 or to rounding, is left out: its
+    coefficient is zero.
+    """
+    scale = np.sqrt(np.diag(A))
+    nonzero = scale > 0
+    unit = np.where(nonzero, scale, 1.0)
+    C = A / np.outer(unit, unit)
+    independent: list[int] = []
+    factor = np.zeros_like(C)  # Cholesky factor of C on the kept terms, grown row by row
+    dependences = []
+    for term in range(len(A)):
+        size = len(independent)
+        lower = factor[:size, :size]
+        row = weights = np.zeros(0)
+        if size:
+            row = solve_triangular(lower, C[independent, term], lower=True, check_finite=False)
+            weights = solve_triangular(lower.T, row, check_finite=False)
+        distance = C[term, term] - row @ row
+        hidden = _ROUNDING * (1 + np.abs(weights).sum()) ** 2
+        if nonzero[term] and distance > max(_TOLERANCE, hidden):
+            factor[size, :size] = row
+            factor[size, size] = np.sqrt(distance)
+            independent.append(term)
+            continue
+        large = np.flatnonzero(np.abs(weights) > 1e-6) if nonzero[term] else []
+        dependences.append(
+            Dependence(
+                term,
+                tuple(independent[i] for i in large),
+                tuple(float(weights[i] * unit[term] / unit[independent[i]]) for i in large),
+            )
+        )
+    return np.array(independent, dtype=np.int64), dependences
+
+
+_SLOPE_ROUNDING = 1e-11  # of a slope, relative to the sizes of the parts that it is a sum of
+_RANK = 1e-12  # singular values of the equalities below this share of the largest are zero
+
+
+def constrained_gap(problem: Constrained, w: Float[np.ndarray, " K"], max_norm: float) -> float:
+    """Return value(w) minus a lower bound of the minimum; infinite if there is no finite bound.
+
+    `max_norm` is an upper bound of l1 |v|_1 at the minimum, which limits unbounded coefficients.
+    """
+    Q, r, l1, E, e, low, high = problem
+    free = (w > low) & (w < high) & ((w != 0) | (l1 == 0))
+    x = w + _newton(Q, r - Q @ w - l1 / 2 * np.sign(w), E, free)
+    slope = 2 * (Q @ x - r)
+    size = 2 * (np.abs(Q) @ np.abs(x) + np.abs(r)) + l1
+    down, up = slope_limits(w, problem)
+    m = _multipliers(slope, E, down, up, free)
+    slope, size = slope + m @ E, size + np.abs(m) @ np.abs(E)
+    balanced = -np.clip(-slope, down, up)
+    slope = np.where(np.abs(slope - balanced) <= _SLOPE_ROUNDING * size, balanced, slope)
+    radius = max_norm / l1 if l1 else np.inf
+    limits = np.maximum(low, -radius), np.minimum(high, radius)
+    value_at_w = slope * w + l1 * np.abs(w)
+    best = np.minimum(_least(slope, l1, *limits), value_at_w)
+    return float((w - x) @ Q @ (w - x) + (value_at_w - best).sum())
+
+
+def _least(
+    slope: Float[np.ndarray, " K"],
+    l1: float,
+    low: Float[np.ndarray, " K"],
+    high: Float[np.ndarray, " K"],
+) -> Float[np.ndarray, " K"]:
+    """Return min { slope v + l1 |v| : low <= v <= high }, attained at a bound or at zero."""
+    with np.errstate(invalid="ignore"):  # zero times infinity, which counts as zero
+        along = [(slope + l1 * np.sign(end)) * end for end in (low, high)]
+    values_at_ends = [np.where(np.isnan(values), 0.0, values) for values in along]
+    inside = (low <= 0) & (high >= 0)
+    return np.where(
+        inside, np.minimum(np.minimum(*values_at_ends), 0.0), np.minimum(*values_at_ends)
+    )
+
+
+def _newton(
+    Q: Float[np.ndarray, "K K"],
+    slope: Float[np.ndarray, " K"],
+    E: Float[np.ndarray, "q K"],
+    free: Bool[np.ndarray, " K"],
+) -> Float[np.ndarray, " K"]:
+    """Return the step to the minimum over the free coefficients under the equalities."""
+    step = np.zeros(len(slope))
+    Q_free, r_free = Q[np.ix_(free, free)], slope[free]
+    if not len(E):
+        step[free] = solve_symmetric(Q_free, r_free)
+        return step
+    _, sizes, axes = np.linalg.svd(E[:, free])
+    rank = int((sizes > _RANK * max(float(sizes.max(initial=0.0)), 1e-300)).sum())
+    null_space = axes[rank:]
+    step[free] = null_space.T @ solve_symmetric(
+        null_space @ Q_free @ null_space.T, null_space @ r_free
+    )
+    return step
+
+
+def _multipliers(
+    slope: Float[np.ndarray, " K"],
+    E: Float[np.ndarray, "q K"],
+    down: Float[np.ndarray, " K"],
+    up: Float[np.ndarray, " K"],
+    free: Bool[np.ndarray, " K"],
+) -> Float[np.ndarray, " q"]:
+    """Return m with down <= -(slope + E'm) <= up in least squares; `down` = `up` where free."""
+    if not len(E):
+        return np.zeros(0)
+    E_free, targets = E[:, free].T, -(slope + up)[free]
+    m, _, rank, _ = np.linalg.lstsq(E_free, targets, rcond=_RANK)
+    if rank == len(E):
+        return m
+    held = np.flatnonzero(~free & E.any(axis=0))
+    # slack variables u for those that are held: slope + E'm + u = 0
+    matrix = np.zeros((len(targets) + len(held), len(E) + len(held)))
+    matrix[: len(targets), : len(E)] = E_free
+    matrix[len(targets) :, : len(E)] = E[:, held].T
+    matrix[len(targets) :, len(E) :] = np.eye(len(held))
+    limits = [
+        np.concatenate([np.full(len(E), bound), limit[held]])
+        for bound, limit in ((-np.inf, down), (np.inf, up))
+    ]
+    from scipy.optimize import lsq_linear
+
+    solved = lsq_linear(matrix, np.concatenate([targets, -slope[held]]), limits, "bvls")
+    return np.asarray(solved.x)[: len(E)]
 
 
 @final
@@ -24,7 +206,7 @@ class Equalities:
 @final
 @dataclass(frozen=True, eq=False)
 class Bounds:
-    """low <= w <= high; infinite where there is none."""
+    """low <= w <= high, infinite without a bound."""
 
     low: Float[np.ndarray, " K"]
     high: Float[np.ndarray, " K"]
@@ -42,10 +224,9 @@ class Bounds:
 @final
 @dataclass(frozen=True, eq=False)
 class QuadraticProblem:
-    """min_w w'Qw - 2 r'w + l1 |w|_1 subject to equalities and bounds, exactly.
+    """min_w w'Qw - 2 r'w + l1 |w|_1 subject to equalities and bounds, solved exactly.
 
-    Q is positive semi-definite. Equations that constraints couple are one problem: `coupled` puts
-    them side by side.
+    Q is positive semi-definite. `coupled` joins the problems of equations that constraints couple.
     """
 
     Q: Float[np.ndarray, "K K"]
@@ -55,30 +236,27 @@ class QuadraticProblem:
     bounds: Bounds | None = None
 
     def solve(self, start: Float[np.ndarray, " K"] | None = None) -> Float[np.ndarray, " K"]:
-        """The minimiser, the one of least norm where there are several and l1 is zero.
+        """Return the minimiser; with l1 = 0, the minimiser of least norm.
 
-        `start`, the solution of a similar problem, saves steps and changes nothing else.
+        `start`, the solution of a similar problem, only saves time.
         """
         if self.l1 == 0 and self.equalities is None and self.bounds is None:
             return solve_symmetric(self.Q, self.r)
-        return minimise(self.Q, self.r, self.l1, *self._equalities(), *self._limits(), start)
+        return minimise(self.constrained(), start)
 
     def value(self, w: Float[np.ndarray, " K"]) -> float:
-        """w'Qw - 2 r'w + l1 |w|_1."""
+        """Return w'Qw - 2 r'w + l1 |w|_1."""
         return float(w @ (self.Q @ w - 2 * self.r) + self.l1 * np.abs(w).sum())
 
     def duality_gap(self, w: Float[np.ndarray, " K"], constant: float) -> float:
-        """An upper bound of value(w) minus its optimum, infinite where none is at hand.
+        """Return an upper bound of value(w) minus the minimum; infinite if none is available.
 
-        With the quadratic part and `constant` written |z - Rw|^2, the residual scaled into
-        |R'theta| <= l1/2 is a feasible dual point. At l1 = 0 the gap is the Newton decrement, and
-        under constraints that of `constrained_gap`.
+        With the quadratic part plus `constant` written as |z - Rw|^2, the residual scaled into
+        |R'theta| <= l1/2 is a feasible dual point. At l1 = 0 the gap is the Newton decrement. With
+        constraints it is `constrained_gap`.
         """
         if self.equalities is not None or self.bounds is not None:
-            most = max(constant + self.value(w), 0.0)
-            return constrained_gap(
-                self.Q, self.r, self.l1, *self._equalities(), *self._limits(), w, most
-            )
+            return constrained_gap(self.constrained(), w, max(constant + self.value(w), 0.0))
         slope = self.r - self.Q @ w
         if self.l1 == 0:
             return float(slope @ solve_symmetric(self.Q, slope))
@@ -89,12 +267,12 @@ class QuadraticProblem:
         return float(max(fit + self.l1 * np.abs(w).sum() - dual, 0.0))
 
     def active_bounds(self, w: Float[np.ndarray, " K"]) -> Bool[np.ndarray, " K"]:
-        """Which coefficients are held by one of two different bounds."""
-        low, high = self._limits()
+        """Return which coefficients are at one of two different bounds."""
+        low, high = self.constrained()[-2:]
         return ((w <= low) | (w >= high)) & (low < high)
 
     def only(self, terms: Int[np.ndarray, " k"]) -> "QuadraticProblem":
-        """The problem with all other coefficients zero."""
+        """Return the problem with all other coefficients zero."""
         equalities, bounds = self.equalities, self.bounds
         return replace(
             self,
@@ -104,23 +282,22 @@ class QuadraticProblem:
             bounds=bounds and Bounds(bounds.low[terms], bounds.high[terms]),
         )
 
-    def _equalities(self) -> tuple[np.ndarray, np.ndarray]:
-        if self.equalities is None:
-            return np.zeros((0, len(self.r))), np.zeros(0)
-        return self.equalities.matrix, self.equalities.values
-
-    def _limits(self) -> tuple[np.ndarray, np.ndarray]:
-        if self.bounds is None:
-            return np.full(len(self.r), -np.inf), np.full(len(self.r), np.inf)
-        return self.bounds.low, self.bounds.high
+    def constrained(self) -> Constrained:
+        """Return the problem with all constraints; infinite bounds without any."""
+        K = len(self.r)
+        equalities = self.equalities or Equalities(np.zeros((0, K)), np.zeros(0))
+        bounds = self.bounds or Bounds(np.full(K, -np.inf), np.full(K, np.inf))
+        return Constrained(
+            self.Q, self.r, self.l1, equalities.matrix, equalities.values, bounds.low, bounds.high
+        )
 
 
 def coupled(problems: list[QuadraticProblem]) -> QuadraticProblem:
-    """One problem over vec(W), the equations side by side, without constraints between them yet."""
+    """Return one problem over vec(W), equation by equation, without constraints yet."""
     from scipy.linalg import block_diag
 
     if len({problem.l1 for problem in problems}) > 1:
-        raise InputError("Problems that are coupled need the same l1.")
+        raise InputError("Coupled problems need the same l1.")
     return QuadraticProblem(
         np.asarray(block_diag(*(problem.Q for problem in problems))),
         np.concatenate([problem.r for problem in problems]),

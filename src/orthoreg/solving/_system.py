@@ -7,13 +7,12 @@ from typing import final
 import numpy as np
 from jaxtyping import Float
 
-from .._common.typing import Mask
+from .._common.arrays import Mask
 from ..physics import Knowledge
-from ._equation import EquationProblem
+from ._equation import EquationProblem, Spectrum
 from ._moments import Moments
 from ._problem import Bounds, Equalities, QuadraticProblem, coupled
-from ._reduction import Spectrum
-from ._result import EquationFit, Regularization
+from ._solver import EquationFit, Regularization
 
 Sizes = tuple[Float[np.ndarray, " K"], Float[np.ndarray, " c"]]
 
@@ -21,20 +20,20 @@ Sizes = tuple[Float[np.ndarray, " K"], Float[np.ndarray, " c"]]
 @final
 @dataclass(frozen=True, eq=False)
 class System:
-    """One problem over the coefficients of all its equations.
+    """Equations that are solved together: one problem over all their coefficients.
 
-    `equalities` and `bounds` are those of the equations' independent terms, one equation after
-    the other, in the solver's units; None where nothing is known. `kept` projects the residuals
-    of the equations on those that conserve what they must. It is exact since such equations have
-    the same rho and a residual that is orthogonal to the same terms, so that the squares of their
-    output weights count alike; with a finite lam the coefficients do not know of it.
-    `complete` are the places of equations that have no residual.
+    `equalities` and `bounds` constrain the independent terms of all equations, one equation after
+    the other, in the solver's units; None without knowledge. `projection` projects residuals on
+    those that satisfy the conservation laws. The projection is exact, since such equations have the
+    same rho and residuals orthogonal to the same terms, so that their squared output weights count
+    equally; with a finite lam, it does not affect the coefficients. `complete` are indices of
+    equations without a residual.
     """
 
     problems: tuple[EquationProblem, ...]
     equalities: Equalities | None = None
     bounds: Bounds | None = None
-    kept: Float[np.ndarray, "g g"] | None = None
+    projection: Float[np.ndarray, "g g"] | None = None
     complete: tuple[int, ...] = ()
 
     @property
@@ -47,12 +46,12 @@ class System:
         ridges: Sequence[float],
         starts: Sequence[Float[np.ndarray, " k"]] | None = None,
     ) -> list[EquationFit]:
-        """The minimiser, with a rho for each equation; `starts` are as in `EquationProblem`."""
+        """Return the minimiser for these rho; `starts` are those of `EquationProblem.solve`."""
         if self.equalities is None:
-            begin = [None] * len(self.problems) if starts is None else starts
+            start_of_each = [None] * len(self.problems) if starts is None else starts
             fits = [
                 problem.solve(spectrum, ridge, start)
-                for problem, ridge, start in zip(self.problems, ridges, begin, strict=True)
+                for problem, ridge, start in zip(self.problems, ridges, start_of_each, strict=True)
             ]
             return self.conserving(fits)
         reduced = [
@@ -82,30 +81,32 @@ class System:
         orthogonality: float,
         sparsities: Sequence[float],
     ) -> list[list[EquationFit]]:
-        """The minimisers for one lam and every mu; each starts the search for the next smaller."""
-        found: list[list[EquationFit]] = [[]] * len(sparsities)
+        """Return the minimisers for one lam and every mu, each the start of the next smaller mu."""
+        fits: list[list[EquationFit]] = [[]] * len(sparsities)
         starts = [np.zeros(len(problem.terms)) for problem in self.problems]
         for j in np.argsort(sparsities)[::-1]:
             strengths = replace(
                 self.problems[0].regularization,
                 orthogonality=float(orthogonality), sparsity=float(sparsities[j]),
             )  # fmt: skip
-            problems = tuple(replace(one, regularization=strengths) for one in self.problems)
-            found[j] = replace(self, problems=problems).solve(spectrum, ridges, starts)
-        return found
+            problems = tuple(
+                replace(problem, regularization=strengths) for problem in self.problems
+            )
+            fits[j] = replace(self, problems=problems).solve(spectrum, ridges, starts)
+        return fits
 
     def symbolic(self, moments: Moments, sparsity: float) -> list[EquationFit]:
-        """The minimiser without a residual, or with one that is orthogonal to the terms."""
+        """Return the minimiser without a residual, or with one orthogonal to the terms."""
         problems = []
-        for one in self.problems:
-            own = one.terms[one.independent]
-            A = moments.A[np.ix_(own, own)]
-            problems.append(QuadraticProblem(A, moments.a[own, one.equation], sparsity))
+        for equation in self.problems:
+            terms = equation.terms[equation.independent]
+            A = moments.A[np.ix_(terms, terms)]
+            problems.append(QuadraticProblem(A, moments.a[terms, equation.equation], sparsity))
         if self.equalities is None:
             solved, active = [], []
-            for one, problem in zip(self.problems, problems, strict=True):
-                w = np.zeros(len(one.terms))
-                w[one.independent] = problem.solve()
+            for equation, problem in zip(self.problems, problems, strict=True):
+                w = np.zeros(len(equation.terms))
+                w[equation.independent] = problem.solve()
                 solved.append(w)
                 active.append(())
             gap = problems[0].duality_gap(
@@ -116,14 +117,14 @@ class System:
             solved, gap, active = self._minimum(problems, square)
         none = np.zeros(moments.n_basis)
         return [
-            one.fit(moments.n_features, np.inf, w, none, gap, held)
-            for one, w, held in zip(self.problems, solved, active, strict=True)
+            equation.fit(moments.n_features, np.inf, w, none, gap, held)
+            for equation, w, held in zip(self.problems, solved, active, strict=True)
         ]
 
     def residual(
         self, spectrum: Spectrum, ridges: Sequence[float], given: Float[np.ndarray, "g K"]
     ) -> list[EquationFit]:
-        """The best output layers for coefficients that are given."""
+        """Return the best output layers for given coefficients."""
         fits = [
             problem.residual(spectrum, ridge, w)
             for problem, ridge, w in zip(self.problems, ridges, given, strict=True)
@@ -136,33 +137,39 @@ class System:
         constant: float,
         starts: Sequence[Float[np.ndarray, " k"]] | None = None,
     ) -> tuple[list[np.ndarray], float, list[tuple[int, ...]]]:
-        """The coefficients of each equation's terms, what is left to gain, and the terms that are
-        held by a bound; `constant` is what the objective has besides."""
+        """Return coefficients of each equation, duality gap, and terms at a bound.
+
+        `constant` is the part of the objective that does not depend on coefficients.
+        """
         joint = replace(coupled(problems), equalities=self.equalities, bounds=self.bounds)
         start = None
         if starts is not None:
-            own = zip(self.problems, starts, strict=True)
-            start = np.concatenate([begin[problem.independent] for problem, begin in own])
-        found = joint.solve(start)
-        at_bound = joint.active_bounds(found)
-        solved, active, first = [], [], 0
-        for one in self.problems:
-            place = slice(first, first + len(one.independent))
-            w = np.zeros(len(one.terms))
-            w[one.independent] = found[place]
-            held = one.terms[one.independent[at_bound[place]]]
+            pairs = zip(self.problems, starts, strict=True)
+            start = np.concatenate(
+                [start_of_equation[problem.independent] for problem, start_of_equation in pairs]
+            )
+        w_joint = joint.solve(start)
+        at_bound = joint.active_bounds(w_joint)
+        solved, active, offset = [], [], 0
+        for problem in self.problems:
+            columns = slice(offset, offset + len(problem.independent))
+            w = np.zeros(len(problem.terms))
+            w[problem.independent] = w_joint[columns]
+            at_bound_terms = problem.terms[problem.independent[at_bound[columns]]]
             solved.append(w)
-            active.append(tuple(held.tolist()))
-            first = place.stop
-        for begin, w in zip(starts or (), solved, strict=starts is not None):
-            begin[:] = w
-        return solved, joint.duality_gap(found, constant), active
+            active.append(tuple(at_bound_terms.tolist()))
+            offset = columns.stop
+        for start_of_equation, w in zip(starts or (), solved, strict=starts is not None):
+            start_of_equation[:] = w
+        return solved, joint.duality_gap(w_joint, constant), active
 
     def conserving(self, fits: list[EquationFit]) -> list[EquationFit]:
-        """The fits with residuals that conserve what they must."""
-        if self.kept is None:
+        """Return the fits with residuals that satisfy the conservation laws."""
+        if self.projection is None:
             return fits
-        v, p = (np.stack([getattr(fit, of) for fit in fits], axis=1) @ self.kept.T for of in "vp")
+        v, p = (
+            np.stack([getattr(fit, of) for fit in fits], axis=1) @ self.projection.T for of in "vp"
+        )
         return [replace(fit, v=v[:, i], p=p[:, i]) for i, fit in enumerate(fits)]
 
 
@@ -173,22 +180,20 @@ def systems(
     sizes: Sizes,
     knowledge: Knowledge | None,
 ) -> list[System]:
-    """The equations in groups that are solved together; every equation is in one of them."""
-    if knowledge is None:
-        return [
-            System((EquationProblem.of(moments, c, row, regularization),))
-            for c, row in enumerate(support)
-        ]
+    """Return the equations in groups that are solved together."""
+    knowledge = knowledge or Knowledge.none(support.shape)
     support = knowledge.with_support(support)
     known = set(knowledge.touches(support)) | set(knowledge.complete)
     known |= set(np.flatnonzero(knowledge.conserved.any(axis=0)).tolist())
-    return [
-        _system(moments, equations, support, regularization, sizes, knowledge)
-        if known & set(equations)
-        else System((EquationProblem.of(moments, equations[0], support[equations[0]],
-                                        regularization),))
-        for equations in knowledge.coupled(range(len(support)), support)
-    ]  # fmt: skip
+    result = []
+    for equations in knowledge.coupled(range(len(support)), support):
+        if known & set(equations):
+            system = _system(moments, equations, support, regularization, sizes, knowledge)
+        else:
+            (c,) = equations
+            system = System((EquationProblem.of(moments, c, support[c], regularization),))
+        result.append(system)
+    return result
 
 
 def _system(
@@ -201,37 +206,45 @@ def _system(
 ) -> System:
     rows = list(equations)
     complete = tuple(i for i, c in enumerate(rows) if c in knowledge.complete)
-    kept = conserving(knowledge.conserved[:, rows], sizes[1][rows], complete)
-    own = support[rows]
+    projection = conserving(knowledge.conserved[:, rows], sizes[1][rows], complete)
+    candidates = support[rows]
     low, high = knowledge.low[rows].copy(), knowledge.high[rows].copy()
-    if kept is not None:  # residuals that are orthogonal to the same terms
-        outside = own.any(axis=0) & ~own
+    if projection is not None:  # residuals that are orthogonal to the same terms
+        outside = candidates.any(axis=0) & ~candidates
         low[outside] = high[outside] = 0.0
-        own = own | outside
-    held = np.isfinite(low) | np.isfinite(high) | knowledge.related[rows] | knowledge.required[rows]
+        candidates = candidates | outside
+    constrained = (
+        np.isfinite(low) | np.isfinite(high) | knowledge.related[rows] | knowledge.required[rows]
+    )
     problems = [
         EquationProblem.of(moments, c, row, regularization, first=first)
-        for c, row, first in zip(rows, own, held, strict=True)
+        for c, row, first in zip(rows, candidates, constrained, strict=True)
     ]
     terms = [problem.terms[problem.independent] for problem in problems]
     E, e, _, _ = knowledge.constraints(rows, terms)
-    unit = np.concatenate(
-        [sizes[1][c] / sizes[0][mine] for c, mine in zip(rows, terms, strict=True)]
+    scale = np.concatenate(
+        [sizes[1][c] / sizes[0][chosen] for c, chosen in zip(rows, terms, strict=True)]
     )
-    ends = [
-        np.concatenate([limit[i, mine] for i, mine in enumerate(terms)]) / unit
+    limits = [
+        np.concatenate([limit[i, chosen] for i, chosen in enumerate(terms)]) / scale
         for limit in (low, high)
     ]
     return System(
-        tuple(problems), Equalities(E * unit, e), Bounds(ends[0], ends[1]), kept, complete
+        tuple(problems),
+        Equalities(E * scale, e),
+        Bounds(limits[0], limits[1]),
+        projection,
+        complete,
     )
 
 
 def conserving(
     conserved: Float[np.ndarray, "m g"], scale: Float[np.ndarray, " g"], complete: Sequence[int]
 ) -> Float[np.ndarray, "g g"] | None:
-    """The projection of residuals, in units of `scale`, on those with N v = 0 and none in complete
-    equations."""
+    """Return the projection on residuals with N v = 0, or None without conservation laws.
+
+    Residuals are in units of `scale`; those of `complete` equations are zero.
+    """
     N = conserved * scale
     N = N[N.any(axis=1)]
     if not len(N):

@@ -1,8 +1,8 @@
-"""The compiled training loop of Algorithm 1: Adam on all that is learned, several models at once.
+"""The compiled training loop of Algorithm 1, for several models at once.
 
-The learned numbers are one flat vector per model: loops that carry many small arrays are slow on
-a CPU. No Python runs between the steps; it is asked between stretches of epochs only, to show
-progress and to stop when every model has.
+The learned numbers of a model are one flat vector, since loops over many small arrays are slow on a
+CPU. Python runs only between stretches of epochs, to show progress and to stop when all models have
+stopped.
 """
 
 import math
@@ -17,12 +17,13 @@ import numpy as np
 import optax
 from jax.flatten_util import ravel_pytree
 
+from .._common.arrays import pytree
 from .._common.progress import progress
 from ..losses import Segments
 from ._objective import PARTS, Objective, Parameters, Weights
 
 RUNNING, EARLY = 0, 1
-_CAUSES = 2  # codes from here on: the part that was not finite, then gradient and validation
+_CAUSES = 2  # first code of a non-finite number: parts of J, then gradient and validation
 _SECONDS_PER_STRETCH = 0.5
 _ADAM = optax.scale_by_adam()
 
@@ -30,7 +31,7 @@ _ADAM = optax.scale_by_adam()
 @final
 @dataclass(frozen=True)
 class Schedule:
-    """What the compiled loop is made for. `batch` of 0 is the full batch."""
+    """Static settings of the compiled loop. A `batch` of 0 is the full batch."""
 
     batch: int
     unbiased: bool
@@ -38,15 +39,11 @@ class Schedule:
     learns_coefficients: bool
 
 
-@partial(
-    jax.tree_util.register_dataclass,
-    data_fields=["epochs", "patience", "first_rate", "last_rate"],
-    meta_fields=[],
-)
+@pytree()
 @final
 @dataclass(frozen=True)
 class Pace:
-    """How long to train, and how fast: the rate falls from the first to the last on a cosine."""
+    """Number of epochs and learning rates, from the first to the last on a cosine."""
 
     epochs: Any
     patience: Any
@@ -54,15 +51,11 @@ class Pace:
     last_rate: Any
 
 
-@partial(
-    jax.tree_util.register_dataclass,
-    data_fields=["train", "theta", "validation", "validation_theta"],
-    meta_fields=[],
-)
+@pytree()
 @final
 @dataclass(frozen=True, eq=False)
 class TrainingData:
-    """Segments with the scaled features at their points, to train on and to validate with."""
+    """Segments with scaled features at their points, for training and validation."""
 
     train: Segments
     theta: Any
@@ -70,17 +63,15 @@ class TrainingData:
     validation_theta: Any
 
 
-@partial(
-    jax.tree_util.register_dataclass,
-    data_fields=["flat", "moments", "best", "best_value", "best_epoch", "code", "stopped_at",
-                 "history", "validation"],
-    meta_fields=[],
-)  # fmt: skip
+@pytree()
 @final
 @dataclass(frozen=True, eq=False)
 class State:
-    """A model in training. `best` is the vector with the lowest `best_value` so far: of the
-    validation error where there is one, else of J."""
+    """A model in training.
+
+    `best` is the vector with the lowest `best_value` so far: the validation error, or J without
+    validation.
+    """
 
     flat: Any
     moments: Any
@@ -93,17 +84,13 @@ class State:
     validation: Any
 
 
-@partial(
-    jax.tree_util.register_dataclass,
-    data_fields=["objective", "data", "starts", "weights", "seeds", "pace"],
-    meta_fields=["schedule", "structure"],
-)
+@pytree(meta=["schedule", "structure"])
 @final
 @dataclass(frozen=True, eq=False)
 class Loop:
-    """All that training needs. `starts`, `weights` and `seeds` have one entry for each model.
+    """Data and settings of training. `starts`, `weights` and `seeds` have one entry per model.
 
-    `starts` are the leaves of the parameters, which `structure` puts together again.
+    `starts` are the leaves of the parameters, `structure` is their tree.
     """
 
     objective: Objective
@@ -126,7 +113,7 @@ class Loop:
         pace: Pace,
         schedule: Schedule,
     ) -> "Loop":
-        """The loop in single precision."""
+        """Return the loop in single precision."""
         return cls(
             jax.tree.map(_single, objective),
             jax.tree.map(_single, data),
@@ -139,17 +126,20 @@ class Loop:
         )
 
     def start(self, i: int) -> Parameters:
-        """The parameters that a model starts from."""
+        """Return the initial parameters of a model."""
         return jax.tree.unflatten(self.structure, [leaf[i] for leaf in self.starts])
 
     def first_state(self) -> State:
-        """Nothing learned yet."""
+        """Return the state before the first epoch."""
         models, epochs = len(self.seeds), self.pace.epochs + 1
         learned = [_learned(self.start(i), self.schedule) for i in range(models)]
         flat = np.stack(
-            [np.concatenate([leaf.ravel() for leaf in jax.tree.leaves(one)]) for one in learned]
+            [
+                np.concatenate([leaf.ravel() for leaf in jax.tree.leaves(arrays)])
+                for arrays in learned
+            ]
         )
-        room = 2 ** max(11, math.ceil(math.log2(epochs)))  # so that one compiled loop serves many
+        size = 2 ** max(11, math.ceil(math.log2(epochs)))  # one compiled loop serves many
         return State(
             flat=flat,
             moments=jax.tree.map(
@@ -161,43 +151,43 @@ class Loop:
             best_epoch=np.zeros(models, np.int32),
             code=np.full(models, RUNNING, np.int32),
             stopped_at=np.full(models, epochs, np.int32),
-            history=np.zeros((models, room, len(PARTS)), np.float32),
-            validation=np.zeros((models, room), np.float32),
+            history=np.zeros((models, size, len(PARTS)), np.float32),
+            validation=np.zeros((models, size), np.float32),
         )
 
     def best(self, state: State) -> list[Parameters]:
-        """The best parameters of each model."""
-        found = []
+        """Return the best parameters of each model."""
+        result = []
         for i, flat in enumerate(state.best):
             start = self.start(i)
             leaves, tree = jax.tree.flatten(_learned(start, self.schedule))
             parts = np.split(flat, np.cumsum([leaf.size for leaf in leaves])[:-1])
             shaped = [part.reshape(leaf.shape) for part, leaf in zip(parts, leaves, strict=True)]
-            found.append(_rebuilt(start, jax.tree.unflatten(tree, shaped), self.schedule))
-        return found
+            result.append(_rebuilt(start, jax.tree.unflatten(tree, shaped), self.schedule))
+        return result
 
 
 def train(loop: Loop) -> State:
-    """The state after the last epoch, with the best vectors and the whole history."""
+    """Return the state after the last epoch, with the best vectors and the history."""
     state, epochs = loop.first_state(), loop.pace.epochs + 1
     done, length = 0, 1
     with progress("Training the network", epochs) as show:
         while done < epochs and bool((np.asarray(state.code) == RUNNING).any()):
             last = min(done + length, epochs)
-            began = time.perf_counter()
+            started = time.perf_counter()
             state = jax.block_until_ready(stretch(state, loop, np.array([done, last], np.int32)))
-            seconds = time.perf_counter() - began
+            seconds = time.perf_counter() - started
             if done:  # the first stretch also compiled
                 length = max(
                     1, min(4 * length, int(length * _SECONDS_PER_STRETCH / max(seconds, 1e-6)))
                 )
             done = last
-            show(done, _word(state, done - 1))
+            show(done, _progress_text(state, done - 1))
     return jax.tree.map(np.asarray, state)
 
 
-def _word(state: State, epoch: int) -> str:
-    """The parts of J of the first model, for the progress bar."""
+def _progress_text(state: State, epoch: int) -> str:
+    """Return the parts of J of the first model, for the progress bar."""
     values = np.asarray(state.history[0, epoch])
     return ", ".join(
         f"{name} {value:.2g}" for name, value in zip(PARTS, values, strict=True) if value
@@ -213,32 +203,32 @@ def _single(array: np.ndarray) -> np.ndarray:
 
 
 def _learned(parameters: Parameters, schedule: Schedule) -> tuple[Any, ...]:
-    """The numbers that training changes."""
+    """Return the arrays that training changes."""
     learned: tuple[Any, ...] = (parameters.weights,)
     if schedule.learns_coefficients:
         learned += (parameters.coefficients,)
     if schedule.learns_hidden:
-        layers: Any = parameters.basis  # tanh layers: no others are trained
+        layers: Any = parameters.basis  # only tanh layers are trained
         learned += (layers.weights, layers.biases)
     return learned
 
 
 def _rebuilt(parameters: Parameters, learned: tuple[Any, ...], schedule: Schedule) -> Parameters:
-    """The parameters with these learned numbers in their places."""
-    weights, *rest = learned
+    """Return the parameters with these learned arrays."""
+    weights, *arrays = learned
     parameters = replace(parameters, weights=weights)
     if schedule.learns_coefficients:
-        parameters = replace(parameters, coefficients=rest.pop(0))
+        parameters = replace(parameters, coefficients=arrays.pop(0))
     if schedule.learns_hidden:
         layers: Any = parameters.basis
-        basis = replace(layers, weights=rest[0], biases=rest[1])
+        basis = replace(layers, weights=arrays[0], biases=arrays[1])
         parameters = replace(parameters, basis=basis)
     return parameters
 
 
 @jax.jit
 def stretch(state: State, loop: Loop, bounds: Any) -> State:
-    """The epochs from the first bound up to the second, of every model."""
+    """Run the epochs from the first bound to the second, for every model."""
 
     def one_model(state: State, start: list[Any], weights: Weights, seed: Any) -> State:
         parameters = jax.tree.unflatten(loop.structure, start)
@@ -266,7 +256,7 @@ class _Model:
         return _rebuilt(self.start, self.unravel(flat), self.schedule)
 
     def feasible(self, flat: Any) -> Any:
-        """The vector with coefficients that meet what is known of them."""
+        """Return the vector with coefficients that satisfy the constraints."""
         held = self.objective.held
         if held is None or not self.schedule.learns_coefficients:
             return flat
@@ -274,13 +264,13 @@ class _Model:
         return ravel_pytree((weights, held.nearest(w, jnp), *hidden))[0]
 
     def total(self, flat: Any, *batch: Any) -> tuple[Any, Any]:
-        """J and its weighted parts on a batch: segments, features, second batch, psi."""
+        """Return J and its weighted parts on a batch: segments, features, second batch, psi."""
         parts = self.objective.parts(self.parameters(flat), *batch)
         parts = jnp.where(self.weights > 0, self.weights * parts, 0.0)
         return jnp.sum(parts), parts
 
     def epoch(self, epoch: Any, state: State) -> State:
-        """Judges the state, keeps it if it is the best so far, and takes the next step or steps."""
+        """Evaluate the state, keep it if it is the best so far, and take the next steps."""
         everything = (self.data.train, self.data.theta, None, self.psi)
         if self.schedule.batch:
             total, parts = self.total(state.flat, *everything)
@@ -318,8 +308,8 @@ class _Model:
             validation=state.validation.at[epoch].set(value),
         )
         pace = self.pace
-        # not optax.cosine_decay_schedule: its number of steps must be known when this is compiled,
-        # and here it is data, so that another number of epochs compiles nothing
+        # unlike in optax.cosine_decay_schedule, the number of epochs is data, so that other numbers
+        # do not cause another compilation
         height = (1 + jnp.cos(jnp.pi * epoch / pace.epochs)) / 2
         rate = pace.last_rate + (pace.first_rate - pace.last_rate) * height
         if self.schedule.batch:
@@ -334,7 +324,7 @@ class _Model:
         )
 
     def batches(self, epoch: Any, state: State, rate: Any) -> tuple[Any, Any]:
-        """One pass over the data in whole batches, in an order drawn anew; the rest waits."""
+        """Take one pass over the data in full batches, in random order."""
         size, count = self.schedule.batch, len(self.data.train)
         order_key, second_key = jax.random.split(jax.random.fold_in(self.key, epoch))
         order = jax.random.permutation(order_key, count)[: count // size * size]
@@ -351,8 +341,11 @@ class _Model:
             rows, key = rows_and_key
             second = None
             if self.schedule.unbiased:
-                other, features = chosen(jax.random.randint(key, (size,), 0, count))
-                second = (other.points.reshape(-1, other.points.shape[-1]), features)
+                second_segments, features = chosen(jax.random.randint(key, (size,), 0, count))
+                second = (
+                    second_segments.points.reshape(-1, second_segments.points.shape[-1]),
+                    features,
+                )
             psi = None if self.psi is None else rows_of(self.psi, rows)
             gradient, _ = jax.grad(self.total, has_aux=True)(carry[0], *chosen(rows), second, psi)
             return self.step(*carry, gradient, rate), None
@@ -367,7 +360,7 @@ class _Model:
 
 
 def ending(code: int, stopped_at: int) -> str:
-    """Why training ended before its last epoch, in words; empty if it did not."""
+    """Return why training ended early, or an empty text."""
     if code == RUNNING:
         return ""
     if code == EARLY:

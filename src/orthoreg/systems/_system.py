@@ -1,4 +1,4 @@
-"""What a benchmark system is, and how its splits are drawn."""
+"""Interface of benchmark systems, and generation of their splits."""
 
 import abc
 import enum
@@ -20,7 +20,7 @@ Parameter: TypeAlias = float | Float[np.ndarray, " B"]
 
 @final
 class Split(enum.StrEnum):
-    """Which trajectories: each split has random streams of its own."""
+    """Sets of trajectories, each with its own random streams."""
 
     train = "train"
     validation = "validation"
@@ -32,19 +32,19 @@ class Split(enum.StrEnum):
 
 @final
 class Sampling(enum.StrEnum):
-    """When a run is observed: on the system's grid, or after random steps up to its last time."""
+    """Times of a run: the grid of the system, or random steps up to its last time."""
 
     regular = "regular"
     irregular = "irregular"
 
 
 RUNS = {Split.train: 1000, Split.validation: 100}
-"""Runs in a split; 200 where nothing else is said."""
+"""Runs of a split, 200 by default."""
 
 _STREAMS = {
     Split.train: 0, Split.validation: 1, Split.id: 2, Split.ext: 2, Split.t2: 3, Split.t3: 4
 }  # fmt: skip
-_NOISE, _TIMES, _PARAMETERS = 1, 2, 3  # streams apart from that of the starts
+_NOISE, _TIMES, _PARAMETERS = 1, 2, 3  # random streams besides that of the starts
 EXTENSION = 1.3
 STEPS = (0.01, 0.05)
 """The shortest and the longest step of irregular sampling."""
@@ -52,7 +52,7 @@ STEPS = (0.01, 0.05)
 
 @dataclass(frozen=True)
 class AbstractSystem(abc.ABC):
-    """A vector field with known truth and the paper's four ways of testing a model of it."""
+    """A vector field with known equations, and the paper's four test splits."""
 
     @property
     @abc.abstractmethod
@@ -61,42 +61,42 @@ class AbstractSystem(abc.ABC):
     @property
     @abc.abstractmethod
     def true_coefficients(self) -> dict[str, dict[str, float]]:
-        """For each state, the library terms of its equation with their coefficients."""
+        """Coefficients of the library terms of each equation."""
 
     @property
     @abc.abstractmethod
     def true_equations(self) -> list[str]:
-        """The truth in the form in which models print themselves."""
+        """The true equations in the form in which models print theirs."""
 
     @abc.abstractmethod
     def times(self) -> Float[np.ndarray, " T"]:
-        """The times of a training run."""
+        """Return the times of a training run."""
 
     @abc.abstractmethod
     def starts(
         self, split: Split, count: int, rng: np.random.Generator
     ) -> Float[np.ndarray, "B n"]:
-        """Initial states of a split."""
+        """Return initial states of a split."""
 
     @abc.abstractmethod
     def shifted(self, count: int, rng: np.random.Generator) -> "AbstractSystem":
-        """The system with the parameters of split T3: for all of its runs, or for each one."""
+        """Return the system with the parameters of split T3, common or for each run."""
 
     @abc.abstractmethod
     def within_library(self) -> "AbstractSystem":
-        """The system without the terms that the paper's library lacks."""
+        """Return the system without the terms that the paper's library lacks."""
 
     @abc.abstractmethod
     def slope(self, t: Any, x: Any, xp: Any) -> Any:
-        """dx/dt in the arithmetic of `xp`; states lie along the last axis."""
+        """Return dx/dt in the arithmetic of `xp`, with states along the last axis."""
 
     def __call__(self, t: Any, x: Any, u: Any = None) -> Any:
-        """dx/dt of NumPy or JAX arrays."""
+        """Return dx/dt of NumPy or JAX arrays."""
         return self.slope(t, x, namespace(x))
 
     @property
     def true_support(self) -> dict[str, tuple[str, ...]]:
-        """For each state, the library terms of its equation."""
+        """Library terms of each equation."""
         return {state: tuple(terms) for state, terms in self.true_coefficients.items()}
 
 
@@ -109,54 +109,54 @@ def generate(
     noise: float = 0.0,
     sampling: Sampling | str = Sampling.regular,
 ) -> Dataset:
-    """The runs of a split. `ext` continues those of `id` beyond their last time.
+    """Return the runs of a split. `ext` continues those of `id` beyond their last time.
 
-    `noise` is the standard deviation of Gaussian noise on every state. A smaller number of
-    `runs` gives the first of a larger one; neither noise nor sampling changes their starts.
+    `noise` is the standard deviation of Gaussian noise on every state. Fewer `runs` are the first
+    of more runs. The starts do not depend on noise and sampling.
     """
     split = _member(Split, split, "split")
     sampling = _member(Sampling, sampling, "sampling")
-    count = RUNS.get(split, 200) if runs is None else _whole(runs, "runs", least=1)
-    seed = _whole(seed, "seed", least=0)
+    count = RUNS.get(split, 200) if runs is None else _whole(runs, "runs", minimum=1)
+    seed = _whole(seed, "seed", minimum=0)
     if not (math.isfinite(noise) and noise >= 0):
         raise InputError(f"noise must be a finite number of at least 0; got {noise}.")
     starts = system.starts(split, count, np.random.default_rng([seed, _STREAMS[split]]))
     times = _times(system, split, sampling, count, seed)
     states = _solved(_field(system, split, count, seed), starts, times)
-    first = 1 if split is Split.ext else 0  # the start of a run is no row of its continuation
+    first = 1 if split is Split.ext else 0  # the continuation excludes the start of a run
     rows = np.concatenate([run[first:] for run in states])
     noise_rng = np.random.default_rng([seed, list(Split).index(split), _NOISE])
     rows = rows + noise * noise_rng.standard_normal(rows.shape)
     times = [run[first:] for run in times]
-    ends = np.cumsum([len(run) for run in times])
-    return Dataset.from_arrays(np.split(rows, ends[:-1]), times, names=system.state_names)
+    run_ends = np.cumsum([len(run) for run in times])
+    return Dataset.from_arrays(np.split(rows, run_ends[:-1]), times, names=system.state_names)
 
 
 def true_derivatives(
     system: AbstractSystem, split: Split | str, data: Dataset, *, seed: int = 0
 ) -> np.ndarray:
-    """The true vector field of a split at the rows of `data`.
+    """Return the true vector field of a split at the rows of `data`.
 
-    Where each run of T3 has its own parameters, they follow from `seed`, as it was given to
-    `generate`, and from the label of the run.
+    If each run of T3 has its own parameters, they follow from the `seed` that was given to
+    `generate` and from the label of the run.
     """
     split = _member(Split, split, "split")
     numbers = np.array([int(label) if label.isdecimal() else -1 for label in data.labels])
-    field = _field(system, split, int(numbers.max()) + 1, _whole(seed, "seed", least=0))
+    field = _field(system, split, int(numbers.max()) + 1, _whole(seed, "seed", minimum=0))
     drawn = _by_run(field)
     if drawn:
         if numbers.min() < 0:
             raise InputError(
-                f"Runs of split t3 must be called by the numbers that generate gave them; one is "
-                f"called '{data.labels[numbers.argmin()]}'."
+                f"Labels of runs of split t3 must be the numbers from generate; one label is "
+                f"'{data.labels[numbers.argmin()]}'."
             )
-        own = numbers[data.run_of_row]
-        field = replace(field, **{name: values[own] for name, values in drawn.items()})
+        run_numbers = numbers[data.run_of_row]
+        field = replace(field, **{name: values[run_numbers] for name, values in drawn.items()})
     return field.slope(data.times, data.states, np)
 
 
 def equations(terms: dict[str, dict[str, float]]) -> list[str]:
-    """Sums of terms in the form in which models print themselves; zeros are left out."""
+    """Return sums of terms in the form in which models print themselves, without zeros."""
     sums = {
         state: " + ".join(f"{value:.3f} {term}" for term, value in coefficients.items() if value)
         for state, coefficients in terms.items()
@@ -167,18 +167,18 @@ def equations(terms: dict[str, dict[str, float]]) -> list[str]:
 def _times(
     system: AbstractSystem, split: Split, sampling: Sampling, count: int, seed: int
 ) -> list[np.ndarray]:
-    """For each run, the times of its rows; `ext` has the time of the start before them."""
+    """Return the times of each run; those of `ext` begin with the time of the start."""
     times = system.times()
     if sampling is Sampling.irregular:
         rng = np.random.default_rng([seed, _STREAMS[split], _TIMES])
         last = EXTENSION * times[-1]
         steps = rng.uniform(*STEPS, (count, math.ceil((last - times[0]) / STEPS[0])))
         drawn = times[0] + np.concatenate([np.zeros((count, 1)), np.cumsum(steps, axis=1)], axis=1)
-        beyond = drawn > times[-1]
+        is_later = drawn > times[-1]
         if split is not Split.ext:
-            return [run[~later] for run, later in zip(drawn, beyond, strict=True)]
-        beyond[:, 0] = True
-        return [run[later & (run <= last)] for run, later in zip(drawn, beyond, strict=True)]
+            return [run[~later] for run, later in zip(drawn, is_later, strict=True)]
+        is_later[:, 0] = True
+        return [run[later & (run <= last)] for run, later in zip(drawn, is_later, strict=True)]
     if split is Split.ext:
         step = times[1] - times[0]
         last = int(round(EXTENSION * (len(times) - 1)))
@@ -188,7 +188,7 @@ def _times(
 
 
 def _field(system: AbstractSystem, split: Split, count: int, seed: int) -> AbstractSystem:
-    """The system that runs in a split."""
+    """Return the system of a split."""
     if split is not Split.t3:
         return system
     return system.shifted(count, np.random.default_rng([seed, _STREAMS[split], _PARAMETERS]))
@@ -197,7 +197,7 @@ def _field(system: AbstractSystem, split: Split, count: int, seed: int) -> Abstr
 def _solved(
     field: AbstractSystem, starts: Float[np.ndarray, "B n"], times: list[np.ndarray]
 ) -> list[np.ndarray]:
-    """The states of each run at its own times."""
+    """Return the states of each run at its times."""
     from ..simulation import NumpyField, integrate
 
     longest = max(len(run) for run in times)
@@ -218,23 +218,23 @@ def _solved(
 @final
 @dataclass(frozen=True)
 class _Carried:
-    """The field of states followed by parameters that stay: so each run can have its own."""
+    """The field of states and constant parameters, so that each run can have its own."""
 
     shared: AbstractSystem
     drawn: tuple[str, ...]
 
     def __call__(self, t: Any, x: Any, u: Any = None) -> Any:
         width = x.shape[-1] - len(self.drawn)
-        own = copy(self.shared)  # not built anew: the constructor takes numbers, not tracers
+        system = copy(self.shared)  # copied, as the constructor accepts no tracers
         for i, name in enumerate(self.drawn):
-            object.__setattr__(own, name, x[..., width + i])
-        slope, xp = own(t, x[..., :width]), namespace(x)
+            object.__setattr__(system, name, x[..., width + i])
+        slope, xp = system(t, x[..., :width]), namespace(x)
         return xp.concatenate([slope, xp.zeros_like(x[..., width:])], axis=-1)
 
 
 def _by_run(field: AbstractSystem) -> dict[str, np.ndarray]:
-    """The parameters that each run has its own value of."""
-    values = {one.name: getattr(field, one.name) for one in fields(field)}
+    """Return the parameters with a separate value for each run."""
+    values = {parameter.name: getattr(field, parameter.name) for parameter in fields(field)}
     return {
         name: value
         for name, value in values.items()
@@ -253,7 +253,7 @@ def _member(kind: type[Member], value: str, what: str) -> Member:
     return kind(value)
 
 
-def _whole(value: Any, what: str, *, least: int) -> int:
-    if not isinstance(value, int | np.integer) or value < least:
-        raise InputError(f"{what} must be a whole number of at least {least}; got {value}.")
+def _whole(value: Any, what: str, *, minimum: int) -> int:
+    if not isinstance(value, int | np.integer) or value < minimum:
+        raise InputError(f"{what} must be a whole number of at least {minimum}; got {value}.")
     return int(value)

@@ -1,6 +1,5 @@
 """Libraries of candidate terms: monomials, Fourier terms, formulas, sums and products."""
 
-from ._derivative import derivative as derivative
 from ._expression import SYMPY_NAMES as SYMPY_NAMES
 from ._expression import Call as Call
 from ._expression import Expression as Expression
@@ -15,19 +14,17 @@ from ._expression import add as add
 from ._expression import call as call
 from ._expression import compiled as compiled
 from ._expression import evaluate as evaluate
+from ._expression import factors_of as factors_of
+from ._expression import is_inverse as is_inverse
 from ._expression import multiply as multiply
 from ._expression import power as power
 from ._expression import quote_name as quote_name
 from ._expression import rename as rename
 from ._expression import replace_variables as replace_variables
 from ._expression import run as run
+from ._expression import split_fraction as split_fraction
 from ._expression import split_number as split_number
 from ._expression import to_text as to_text
-from ._families import Empty as Empty
-from ._families import Fourier as Fourier
-from ._families import PerState as PerState
-from ._families import Polynomial as Polynomial
-from ._families import Terms as Terms
 from ._features import FeatureMap as FeatureMap
 from ._features import bind as bind
 from ._features import feature_names as feature_names
@@ -35,17 +32,23 @@ from ._features import names_variable as names_variable
 from ._features import parameter_bounds as parameter_bounds
 from ._formula import parse as parse
 from ._library import AbstractLibrary as AbstractLibrary
+from ._library import Empty as Empty
+from ._library import Fourier as Fourier
 from ._library import Joined as Joined
+from ._library import Neighbors as Neighbors
+from ._library import PerState as PerState
+from ._library import Polynomial as Polynomial
 from ._library import Products as Products
-from ._neighbors import Neighbors as Neighbors
+from ._library import Terms as Terms
 from ._spec import as_library as as_library
 from ._spec import parse_library as parse_library
 from ._structure import complexity as complexity
+from ._structure import derivative as derivative
 from ._structure import monomial as monomial
 from ._structure import parameters_of as parameters_of
 from ._structure import rounded as rounded
+from ._structure import separate_signs as separate_signs
 from ._structure import sine_argument as sine_argument
 from ._structure import sine_arguments as sine_arguments
 from ._structure import substitute as substitute
 from ._structure import variables_of as variables_of
-from ._switches import separate_signs as separate_signs

@@ -40,7 +40,7 @@ class Number:
 @final
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """A state or input, by its place among the variables and by its name."""
+    """A state or input, by its index among the variables and its name."""
 
     index: int
     name: str
@@ -49,7 +49,7 @@ class Variable:
 @final
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A number that is not known yet, by its name: estimated from data, and held beside them."""
+    """A constant that is estimated from data, by its name. Formulas do not hold its value."""
 
     name: str
 
@@ -85,32 +85,68 @@ ONE = Number(1.0)
 ZERO = Number(0.0)
 
 
+# -- traversal -----------------------------------------------------------------------------
+
+
+def subexpressions(item: Expression) -> tuple[Expression, ...]:
+    """Return the direct subexpressions of a formula."""
+    match item:
+        case Sum(parts) | Product(parts):
+            return parts
+        case Power(base, exponent):
+            return (base, exponent)
+        case Call(_, argument):
+            return (argument,)
+        case _:
+            return ()
+
+
+def rebuild(item: Expression, change: Callable[[Expression], Expression]) -> Expression:
+    """Return the formula with `change` applied to its direct subexpressions."""
+    match item:
+        case Sum(terms):
+            return add(*map(change, terms))
+        case Product(factors):
+            return multiply(*map(change, factors))
+        case Power(base, exponent):
+            return power(change(base), change(exponent))
+        case Call(function, argument):
+            return call(function, change(argument))
+        case _:
+            return item
+
+
+def factors_of(item: Expression) -> tuple[Expression, ...]:
+    """Return the factors of a product, or the formula as the only factor."""
+    return item.factors if isinstance(item, Product) else (item,)
+
+
 # -- canonical construction ----------------------------------------------------------------
 
 
 def add(*terms: Expression) -> Expression:
-    """The sum, with like terms collected."""
+    """Return the sum, with like terms collected."""
     weights: dict[Expression, float] = {}
     for term in terms:
         for part in term.terms if isinstance(term, Sum) else (term,):
-            weight, rest = split_number(part)
-            weights[rest] = weights.get(rest, 0.0) + weight
+            weight, unit = split_number(part)
+            weights[unit] = weights.get(unit, 0.0) + weight
     parts = [
-        multiply(Number(weight), rest)
-        for rest, weight in sorted(weights.items(), key=lambda item: _order(item[0]))
+        multiply(Number(weight), unit)
+        for unit, weight in sorted(weights.items(), key=lambda item: _order(item[0]))
         if weight != 0
     ]
     if len(parts) > 1 and any(isinstance(part, Sum) for part in parts):
-        return add(*parts)  # a sum whose weight became one is taken apart
+        return add(*parts)  # a sum with weight one is flattened
     return ZERO if not parts else parts[0] if len(parts) == 1 else Sum(tuple(parts))
 
 
 def multiply(*factors: Expression) -> Expression:
-    """The product, with equal bases collected into powers."""
+    """Return the product, with equal bases collected into powers."""
     number = 1.0
     exponents: dict[Expression, Expression] = {}
     for factor in factors:
-        for part in factor.factors if isinstance(factor, Product) else (factor,):
+        for part in factors_of(factor):
             if isinstance(part, Number):
                 number *= part.value
                 continue
@@ -135,12 +171,12 @@ def multiply(*factors: Expression) -> Expression:
         and exponents[part.base] != part.exponent
         for part in parts[int(number != 1) :]
     ):
-        return multiply(*parts)  # a power that was multiplied out is collected again
+        return multiply(*parts)  # expanded powers are collected again
     return parts[0] if len(parts) == 1 else Product(tuple(parts))
 
 
 def power(base: Expression, exponent: Expression) -> Expression:
-    """base ** exponent; integer powers of products and powers are multiplied out."""
+    """Return base ** exponent. Integer powers of products and powers are expanded."""
     if exponent == ONE or base == ONE:
         return base
     if exponent == ZERO:
@@ -156,7 +192,7 @@ def power(base: Expression, exponent: Expression) -> Expression:
 
 
 def call(function: str, argument: Expression) -> Expression:
-    """function(argument)."""
+    """Return function(argument)."""
     if isinstance(argument, Number):
         return _folded(lambda: FUNCTIONS[function](argument.value))
     return Call(function, argument)
@@ -173,18 +209,18 @@ def _folded(compute: Callable[[], Any]) -> Number:
 
 
 def split_number(term: Expression) -> tuple[float, Expression]:
-    """3*x*y -> (3, x*y)."""
+    """Return number and remainder: 3*x*y -> (3, x*y)."""
     if isinstance(term, Number):
         return term.value, ONE
     if isinstance(term, Product) and isinstance(term.factors[0], Number):
-        rest = term.factors[1:]
-        return term.factors[0].value, rest[0] if len(rest) == 1 else Product(rest)
+        others = term.factors[1:]
+        return term.factors[0].value, others[0] if len(others) == 1 else Product(others)
     return 1.0, term
 
 
 @lru_cache(maxsize=4096)
 def _order(item: Expression) -> tuple:
-    """A sort key: numbers, variables in the user's order, powers of them, then the rest."""
+    """Return a sort key: numbers, variables in the user's order, their powers, then others."""
     match item:
         case Number(value):
             return (0, value, 0.0, "")
@@ -206,17 +242,17 @@ def _order(item: Expression) -> tuple:
 def evaluate(
     item: Expression, variables: Any, xp: Any, parameters: Mapping[str, Any] | None = None
 ) -> Any:
-    """The value in the arithmetic of `xp`: `numpy`, `jax.numpy` or `sympy`."""
+    """Return the value in the arithmetic of `xp`: `numpy`, `jax.numpy` or `sympy`."""
     return run(compiled([item]), variables, xp, parameters)[0]
 
 
 @final
 @dataclass(frozen=True)
 class Program:
-    """Formulas as a list of steps, each part that several share computed once.
+    """Formulas as a list of steps. Shared subexpressions are computed once.
 
-    A step is (operation, operands); operands are the numbers of earlier steps, except for the
-    value of a "number", the index of a "variable" and the name of a "call" or a "parameter".
+    A step is (operation, operands). Operands are indices of earlier steps, except for the value of
+    a "number", the index of a "variable" and the name of a "call" or a "parameter".
     """
 
     steps: tuple[tuple[str, tuple[Any, ...]], ...]
@@ -224,18 +260,18 @@ class Program:
 
 
 def compiled(items: Sequence[Expression]) -> Program:
-    """The program that evaluates all these formulas."""
+    """Return the program that evaluates these formulas."""
     return _compiled(tuple(items))
 
 
 @lru_cache(maxsize=4096)  # models of one search share most of their terms
 def _compiled(items: tuple[Expression, ...]) -> Program:
-    places: dict[Expression, int] = {}
+    indices: dict[Expression, int] = {}
     steps: list[tuple[str, tuple[Any, ...]]] = []
 
-    def place_of(item: Expression) -> int:
-        if item in places:
-            return places[item]
+    def index_of(item: Expression) -> int:
+        if item in indices:
+            return indices[item]
         match item:
             case Number(value):
                 step = ("number", (value,))
@@ -244,30 +280,32 @@ def _compiled(items: tuple[Expression, ...]) -> Program:
             case Parameter(name):
                 step = ("parameter", (name,))
             case Sum(terms):
-                step = ("add", tuple(place_of(term) for term in terms))
+                step = ("add", tuple(index_of(term) for term in terms))
             case Product(factors):
-                step = ("multiply", tuple(place_of(factor) for factor in factors))
+                step = ("multiply", tuple(index_of(factor) for factor in factors))
             case Power(base, Number(exponent)) if exponent.is_integer() and 2 <= exponent <= 8:
                 # x**n as x**(n-1) * x: monomials share it, and NumPy's general power is slow
                 lower = base if exponent == 2 else Power(base, Number(exponent - 1))
-                step = ("multiply", (place_of(lower), place_of(base)))
+                step = ("multiply", (index_of(lower), index_of(base)))
             case Power(base, exponent):
-                step = ("power", (place_of(base), place_of(exponent)))
+                step = ("power", (index_of(base), index_of(exponent)))
             case Call(function, argument):
-                step = ("call", (function, place_of(argument)))
+                step = ("call", (function, index_of(argument)))
         steps.append(step)
-        places[item] = len(steps) - 1
-        return places[item]
+        indices[item] = len(steps) - 1
+        return indices[item]
 
-    results = tuple(place_of(item) for item in items)
+    results = tuple(index_of(item) for item in items)
     return Program(tuple(steps), results)
 
 
 def run(
     program: Program, variables: Any, xp: Any, parameters: Mapping[str, Any] | None = None
 ) -> list[Any]:
-    """One value per formula, from one value per variable and the values of the parameters by name,
-    in the arithmetic of `xp`."""
+    """Return one value per formula in the arithmetic of `xp`.
+
+    `variables` has one value per variable, `parameters` the values of parameters by name.
+    """
     is_sympy = xp.__name__ == "sympy"
     values: list[Any] = []
     for operation, operands in program.steps:
@@ -275,18 +313,18 @@ def run(
             value = variables[operands[0]]
         elif operation == "multiply":
             value = values[operands[0]]
-            for place in operands[1:]:
-                value = value * values[place]
+            for index in operands[1:]:
+                value = value * values[index]
         elif operation == "call":
-            name, place = operands
+            name, index = operands
             function = getattr(xp, SYMPY_NAMES.get(name, str(name)) if is_sympy else name)
-            # a step is one half where it happens, in SymPy without being told
+            # heaviside(0) is one half, which is SymPy's default
             half = (0.5,) if name == "heaviside" and not is_sympy else ()
-            value = function(values[place], *half)
+            value = function(values[index], *half)
         elif operation == "add":
             value = values[operands[0]]
-            for place in operands[1:]:
-                value = value + values[place]
+            for index in operands[1:]:
+                value = value + values[index]
         elif operation == "parameter":
             value = (parameters or {})[operands[0]]
         elif operation == "power":
@@ -296,35 +334,32 @@ def run(
             if is_sympy and value.is_integer():
                 value = xp.Integer(int(value))
         values.append(value)
-    return [values[place] for place in program.results]
+    return [values[index] for index in program.results]
 
 
 def rename(item: Expression, names: Sequence[str]) -> Expression:
-    """The formula with the variables' names replaced, by their places."""
-    return replace_variables(item, [Variable(place, name) for place, name in enumerate(names)])
+    """Return the formula with variables renamed by their indices."""
+    return replace_variables(item, [Variable(index, name) for index, name in enumerate(names)])
 
 
-def replace_variables(item: Expression, variables: Sequence[Expression]) -> Expression:
-    """The formula with its variables replaced, by their places."""
-    match item:
-        case Variable(index, _):
-            return variables[index]
-        case Sum(terms):
-            return add(*(replace_variables(term, variables) for term in terms))
-        case Product(factors):
-            return multiply(*(replace_variables(factor, variables) for factor in factors))
-        case Power(base, exponent):
-            return power(replace_variables(base, variables), replace_variables(exponent, variables))
-        case Call(function, argument):
-            return call(function, replace_variables(argument, variables))
-        case _:
-            return item
+def replace_variables(
+    item: Expression, variables: Sequence[Expression] | Mapping[int, Expression]
+) -> Expression:
+    """Return the formula with variables replaced, by index; those not in a mapping remain."""
+    by_index = variables if isinstance(variables, Mapping) else dict(enumerate(variables))
+
+    def replaced(part: Expression) -> Expression:
+        if isinstance(part, Variable):
+            return by_index.get(part.index, part)
+        return rebuild(part, replaced)
+
+    return replaced(item)
 
 
 def to_text(item: Expression, *, functions: str = "", names: Sequence[str] | None = None) -> str:
-    """The formula in Python's notation; `orthoreg` reads it back.
+    """Return the formula in Python's notation, which `parse` reads.
 
-    `functions` stands before each function's name ('np.'); `names` replaces those of variables.
+    `functions` is a prefix of function names ('np.'). `names` replaces the names of variables.
     """
 
     def write(item: Expression, binding: int) -> str:
@@ -339,23 +374,23 @@ def to_text(item: Expression, *, functions: str = "", names: Sequence[str] | Non
             case Sum(terms):
                 text, level = write(terms[0], 1), 1
                 for term in terms[1:]:
-                    weight, rest = split_number(term)
+                    weight, unit = split_number(term)
                     if weight < 0:
-                        text += " - " + write(multiply(Number(-weight), rest), 2)
+                        text += " - " + write(multiply(Number(-weight), unit), 2)
                     else:
                         text += " + " + write(term, 2)
             case Product(factors):
-                above = [part for part in factors if not _is_inverse(part)]
-                below = [power(part, Number(-1.0)) for part in factors if _is_inverse(part)]
-                level = 2
-                number, above = _leading_number(above)
+                above, below = split_fraction(factors)
+                level, number = 2, 1.0
+                if above and isinstance(above[0], Number):
+                    number, above = above[0].value, above[1:]
                 text = "*".join(write(part, 2) for part in above)
                 if number not in (1.0, -1.0) or not text:
                     text = "*".join(filter(None, [write(Number(abs(number)), 2), text]))
                 if number < 0:
                     text, level = f"-{text}", 1
                 text += "".join(f"/{write(part, 3)}" for part in below)
-            case Power(base, exponent) if not _is_inverse(item):
+            case Power(base, exponent) if not is_inverse(item):
                 text, level = f"{write(base, 4)}**{write(exponent, 4)}", 3
             case Power(_, _):
                 text, level = f"1/{write(power(item, Number(-1.0)), 3)}", 2
@@ -368,15 +403,16 @@ def to_text(item: Expression, *, functions: str = "", names: Sequence[str] | Non
 
 
 def quote_name(name: str) -> str:
-    """A variable's name as it stands in a formula: in backticks unless it is a plain word."""
+    """Return a variable's name as written in formulas: in backticks unless it is a word."""
     return name if re.fullmatch(r"[^\W\d]\w*", name) else f"`{name}`"
 
 
-def _leading_number(factors: list[Expression]) -> tuple[float, list[Expression]]:
-    if factors and isinstance(factors[0], Number):
-        return factors[0].value, factors[1:]
-    return 1.0, factors
+def split_fraction(factors: Sequence[Expression]) -> tuple[list[Expression], list[Expression]]:
+    """Return the factors of the numerator and of the denominator."""
+    above = [factor for factor in factors if not is_inverse(factor)]
+    return above, [power(factor, Number(-1.0)) for factor in factors if is_inverse(factor)]
 
 
-def _is_inverse(item: Expression) -> bool:
+def is_inverse(item: Expression) -> bool:
+    """Return whether a formula belongs to the denominator of a fraction."""
     return isinstance(item, Power) and isinstance(item.exponent, Number) and item.exponent.value < 0

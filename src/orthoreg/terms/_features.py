@@ -1,6 +1,7 @@
 """`FeatureMap`: the terms of a library bound to variables, ready to be evaluated."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, final
@@ -8,24 +9,31 @@ from typing import Any, final
 import numpy as np
 from jaxtyping import Float
 
+from .._common.arrays import Mask
 from .._common.errors import InputError, quoted, suggestion
-from .._common.typing import Mask
 from ._expression import Expression, Number, Program, Variable, compiled, run, to_text
-from ._families import MOST_TERMS, Empty, PerState, Terms
 from ._formula import parse
-from ._library import AbstractLibrary, distinct
-from ._neighbors import Neighbors
+from ._library import (
+    MAX_TERMS,
+    AbstractLibrary,
+    Empty,
+    Neighbors,
+    PerState,
+    Terms,
+    all_parts,
+    distinct,
+)
 from ._structure import parameters_of, substitute, variables_of
 
 
 @final
 @dataclass(frozen=True)
 class FeatureMap:
-    """theta_1 ... theta_K as functions of the variables, and which equation may use which.
+    """Terms theta_1 ... theta_K as functions of the variables, and which equation may use which.
 
-    `allowed[c][k]` says whether equation c may use term k. `parameters` are the names of the
-    numbers inside terms, `values` what they are. Hashable without the values, so that a compiled
-    simulation, which is handed these, is reused for every model with the same terms.
+    `allowed[c][k]` says whether equation c may use term k. `parameters` are the names of constants
+    inside terms, and `values` their values. Hashing ignores the values, so that a simulation that
+    was compiled for these terms serves all values.
     """
 
     variables: tuple[str, ...]
@@ -43,9 +51,9 @@ class FeatureMap:
         return np.array(self.allowed, dtype=bool).reshape(len(self.allowed), len(self.terms))
 
     def columns(self, variables: Any, xp: Any, values: Any = None) -> list[Any]:
-        """One value per term, from one value per variable, in the arithmetic of `xp`.
+        """Return one value per term, from one value per variable, in the arithmetic of `xp`.
 
-        Under JAX the parameters' `values` must be given: those held here are compiled in.
+        Under JAX, pass the `values` of parameters: those of the map would be compiled as constants.
         """
         values = self.values if values is None else values
         named = {name: values[i] for i, name in enumerate(self.parameters)}
@@ -56,7 +64,7 @@ class FeatureMap:
         return compiled(self.terms)
 
     def __call__(self, variables: Float[np.ndarray, "N V"]) -> Float[np.ndarray, "N K"]:
-        """The library matrix Phi on samples, by NumPy. May hold NaN or infinity."""
+        """Return the library matrix Phi on samples (NumPy). It may hold NaN or infinity."""
         result = np.empty((len(self.terms), len(variables)))
         with np.errstate(all="ignore"):
             columns = np.ascontiguousarray(variables.T)
@@ -65,7 +73,7 @@ class FeatureMap:
         return result.T
 
     def only(self, chosen: Sequence[int]) -> "FeatureMap":
-        """The map with only these terms."""
+        """Return the map with a selection of terms."""
         return replace(
             self,
             terms=tuple(self.terms[k] for k in chosen),
@@ -73,7 +81,7 @@ class FeatureMap:
         )
 
     def resolved(self, digits: int | None = None) -> "FeatureMap":
-        """The terms with the parameters' values written into them, rounded to so many digits."""
+        """Return the map with parameter values, rounded to `digits`, inserted into the terms."""
         shown = {
             name: Number(value if digits is None else float(f"{value:.{digits}g}"))
             for name, value in zip(self.parameters, self.values, strict=True)
@@ -82,7 +90,7 @@ class FeatureMap:
         return replace(self, terms=terms, parameters=(), values=())
 
     def with_values(self, values: Iterable[float]) -> "FeatureMap":
-        """The same terms with other values of the parameters."""
+        """Return the map with other values of the parameters."""
         return replace(self, values=tuple(float(value) for value in values))
 
 
@@ -91,13 +99,13 @@ def bind(
     variables: Sequence[str],
     equations: Sequence[str],
     given: Mapping[int, int] | None = None,
-    clock: int | None = None,
+    time_input: int | None = None,
 ) -> FeatureMap:
-    """The library's terms for these variables and equations; parameters have no values yet.
+    """Return the terms of a library for these variables and equations, without parameter values.
 
-    `given` maps an equation to the variable that it is: that variable alone is its term, which is
-    added for it where the library has none. `clock` is the variable that is time, of which there
-    are only terms that were written as formulas.
+    `given` maps an equation to the variable that it equals: that variable is the only term of the
+    equation, and is added to the library if necessary. Terms in the variable `time_input` are used
+    only if they were written as formulas.
     """
     given = given or {}
     if not isinstance(library, AbstractLibrary):
@@ -106,10 +114,12 @@ def bind(
         )
     names = tuple(variables)
     written = _written(library, names)
-    terms = tuple(t for t in library.terms(names) if clock not in variables_of(t) or t in written)
-    if len(terms) > MOST_TERMS:
-        raise InputError(f"The library has {len(terms)} terms; at most {MOST_TERMS} are allowed.")
-    for part in _parts(library):
+    terms = tuple(
+        t for t in library.terms(names) if time_input not in variables_of(t) or t in written
+    )
+    if len(terms) > MAX_TERMS:
+        raise InputError(f"The library has {len(terms)} terms; at most {MAX_TERMS} are allowed.")
+    for part in all_parts(library):
         for state, _ in part.by_state if isinstance(part, PerState) else ():
             if state not in equations:
                 raise InputError(
@@ -117,58 +127,54 @@ def bind(
                     f"{suggestion(state, equations)} The equations are {quoted(equations)}."
                 )
     rates = {c: Variable(v, names[v]) for c, v in given.items()}
-    n_chosen = len(terms)
+    n_library = len(terms)
     terms = distinct([*terms, *rates.values()])
     allowed = []
-    differs = any(isinstance(part, PerState | Neighbors) for part in _parts(library))
-    place = {term: k for k, term in enumerate(terms[:n_chosen])}
+    differs = any(isinstance(part, PerState | Neighbors) for part in all_parts(library))
+    index = {term: k for k, term in enumerate(terms[:n_library])}
     for c, equation in enumerate(equations):
         if c in rates:
             allowed.append(tuple(term == rates[c] for term in terms))
             continue
-        own = library.terms_of(equation, names) if differs else terms[:n_chosen]
-        if not own and not isinstance(library, Empty):
+        candidates = library.terms_of(equation, names) if differs else terms[:n_library]
+        if not candidates and not isinstance(library, Empty):
             raise InputError(
                 f"PerState gives no library for '{equation}'. Add an entry or a default."
             )
         row = [False] * len(terms)
-        for term in own:
-            if term in place:  # not one with the clock
-                row[place[term]] = True
+        for term in candidates:
+            if term in index:  # terms of the time input may be left out
+                row[index[term]] = True
         allowed.append(tuple(row))
     parameters = sorted(frozenset().union(*(parameters_of(term) for term in terms)))
     return FeatureMap(names, terms, tuple(allowed), tuple(parameters))
 
 
 def parameter_bounds(library: AbstractLibrary) -> dict[str, tuple[float, float]]:
-    """The bounds that the library's formulas give for their parameters."""
+    """Return the bounds of parameters that the formulas of the library give."""
     return {
-        name: (ends[0], ends[1])
-        for part in _parts(library)
+        name: (bounds[0], bounds[1])
+        for part in all_parts(library)
         if isinstance(part, Terms)
-        for name, ends in dict(part.bounds).items()
+        for name, bounds in dict(part.bounds).items()
     }
 
 
 def feature_names(library: AbstractLibrary, variables: Sequence[str]) -> tuple[str, ...]:
-    """The names of the library's terms in these variables."""
+    """Return the names of the terms of a library in these variables."""
     return tuple(to_text(term) for term in library.terms(tuple(variables)))
 
 
 def _written(library: AbstractLibrary, variables: tuple[str, ...]) -> set[Expression]:
-    """The terms that were written as formulas."""
-    formulas = [part for part in _parts(library) if isinstance(part, Terms)]
+    """Return the terms that were written as formulas."""
+    formulas = [part for part in all_parts(library) if isinstance(part, Terms)]
     return {term for part in formulas for term in part.terms(variables)}
 
 
 def names_variable(library: AbstractLibrary, name: str, others: Sequence[str]) -> bool:
-    """Whether a formula of the library names this variable, beside others."""
-    formulas = [one for part in _parts(library) if isinstance(part, Terms) for one in part.formulas]
-    return any(0 in variables_of(parse(one, (name, *others), free=True)) for one in formulas)
-
-
-def _parts(library: AbstractLibrary) -> Iterator[AbstractLibrary]:
-    """The library and all that it is made of."""
-    yield library
-    for part in library.parts():
-        yield from _parts(part)
+    """Return whether a formula of the library uses variable `name` next to `others`."""
+    formulas = [part.formulas for part in all_parts(library) if isinstance(part, Terms)]
+    return any(
+        0 in variables_of(parse(formula, (name, *others), free=True))
+        for formula in itertools.chain(*formulas)
+    )

@@ -1,4 +1,4 @@
-"""Text -> formula. A small grammar of its own: nothing of the text is ever run."""
+"""Parser of formulas. Text is never evaluated as code."""
 
 import re
 from collections.abc import Collection, Sequence
@@ -32,17 +32,17 @@ _ALIASES = {
     "step": "heaviside",
 }
 _CONSTANTS = {"pi": 3.141592653589793}
-_DEPTH_LIMIT = 60
+_MAX_DEPTH = 60
 
 
 def parse(
     text: str, variables: Sequence[str], parameters: Collection[str] = (), *, free: bool = False
 ) -> Expression:
-    """The formula that `text` writes in these variables.
+    """Return the formula that a text describes in these variables.
 
-    Knows + - * / ** ^, brackets, numbers, pi and the usual functions; a variable whose name is
-    not a plain word stands in backticks. `parameters` are names that stand for numbers not known
-    yet; with `free` so does every other word that is no variable and not nearly one.
+    The grammar has + - * / ** ^, brackets, numbers, pi and the usual functions. Variables whose
+    name is not a word are written in backticks. `parameters` are names of constants without a known
+    value. With `free`, every other word that does not resemble a variable is a parameter, too.
     """
     if not isinstance(text, str):
         raise FormulaError(f"A formula must be text; got {type(text).__name__}.")
@@ -64,7 +64,7 @@ def _parsed(
 
 @final
 class _Parser:
-    """Recursive descent over tokens (kind, text)."""
+    """Recursive-descent parser of tokens (kind, text)."""
 
     def __init__(
         self, text: str, variables: tuple[str, ...], parameters: Collection[str], free: bool
@@ -72,24 +72,24 @@ class _Parser:
         self.variables = variables
         self.parameters, self.free = parameters, free
         self.tokens = list(_tokens(text))
-        self.place = 0
+        self.position = 0
         self.depth = 0
 
     def parse(self) -> Expression:
         if not self.tokens:
             raise FormulaError("it is empty.")
         result = self._sum()
-        if self.place < len(self.tokens):
+        if self.position < len(self.tokens):
             raise FormulaError(f"'{self._peek()[1]}' was not expected after a complete formula.")
         return result
 
     def _peek(self) -> tuple[str, str]:
-        return self.tokens[self.place] if self.place < len(self.tokens) else ("end", "")
+        return self.tokens[self.position] if self.position < len(self.tokens) else ("end", "")
 
     def _take(self, *signs: str) -> str | None:
         kind, text = self._peek()
         if kind == "sign" and text in signs:
-            self.place += 1
+            self.position += 1
             return text
         return None
 
@@ -109,8 +109,8 @@ class _Parser:
 
     def _signed(self) -> Expression:
         self.depth += 1
-        if self.depth > _DEPTH_LIMIT:
-            raise FormulaError(f"brackets and signs are nested more than {_DEPTH_LIMIT} deep.")
+        if self.depth > _MAX_DEPTH:
+            raise FormulaError(f"brackets and signs are nested more than {_MAX_DEPTH} deep.")
         if sign := self._take("+", "-"):
             inner = self._signed()
             result = inner if sign == "+" else multiply(Number(-1.0), inner)
@@ -123,7 +123,7 @@ class _Parser:
 
     def _atom(self) -> Expression:
         kind, text = self._peek()
-        self.place += 1
+        self.position += 1
         if kind == "number":
             if not isfinite(float(text)):
                 raise FormulaError(f"the number {text} overflows.")
@@ -136,8 +136,8 @@ class _Parser:
             inner = self._sum()
             self._close()
             return inner
-        found = f"'{text}'" if text else "its end"
-        raise FormulaError(f"a number, variable, function or '(' was expected before {found}.")
+        location = f"'{text}'" if text else "its end"
+        raise FormulaError(f"a number, variable, function or '(' was expected before {location}.")
 
     def _function(self, name: str) -> Expression:
         function = _ALIASES.get(name, name)
@@ -175,12 +175,12 @@ class _Parser:
 
 
 def _tokens(text: str):
-    place = 0
+    position = 0
     text = text.rstrip()
-    while place < len(text):
-        match = _TOKEN.match(text, place)
+    while position < len(text):
+        match = _TOKEN.match(text, position)
         if match is None:
-            raise FormulaError(f"the sign '{text[place:].lstrip()[0]}' has no meaning here.")
+            raise FormulaError(f"the sign '{text[position:].lstrip()[0]}' has no meaning here.")
         kind = match.lastgroup or ""
         yield kind, match.group(kind)
-        place = match.end()
+        position = match.end()

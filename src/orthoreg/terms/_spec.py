@@ -4,9 +4,7 @@ import re
 from typing import Any
 
 from .._common.errors import FormulaError, suggestion
-from ._families import Fourier, Polynomial, Terms
-from ._library import AbstractLibrary
-from ._neighbors import Neighbors
+from ._library import AbstractLibrary, Fourier, Neighbors, Polynomial, Terms
 
 _FAMILIES = {"poly": Polynomial, "polynomial": Polynomial, "fourier": Fourier}
 _CALL = re.compile(r"\s*([A-Za-z]\w*)\s*\(([^()]*)\)\s*")
@@ -17,15 +15,15 @@ _EXPONENT = re.compile(r"(?<![\w`])(\d+\.?\d*|\.\d+)[eE]$")
 
 
 def as_library(library: Any) -> Any:
-    """The library that a text writes; anything else as it is."""
+    """Return the library that a text describes; other values unchanged."""
     return parse_library(library) if isinstance(library, str) else library
 
 
 def parse_library(text: str) -> AbstractLibrary:
-    """The library that the text writes: families joined by + and *, and formulas.
+    """Return the library that a text describes: families joined by + and *, and formulas.
 
-    `poly(d)` and `fourier(k)` are families, and `near(poly(2), 1)` has the terms of one in the
-    variables near each equation; any other part is a formula and becomes a term of its own.
+    `poly(d)` and `fourier(k)` are families. `near(poly(2), 1)` has the terms of a family in the
+    variables near each equation. Any other part is a formula and becomes a term.
     """
     parts = [_part(part) for part in _split(text, "+")]
     library = parts[0]
@@ -46,27 +44,27 @@ def _part(text: str) -> AbstractLibrary:
 
 
 def _term(text: str) -> AbstractLibrary:
-    """A formula as a term; a family has no place inside it."""
-    if found := _MENTION.search(re.sub("`[^`]*`", "``", text)):
+    """Return a formula as a term; families are not allowed inside it."""
+    if match := _MENTION.search(re.sub("`[^`]*`", "``", text)):
         raise FormulaError(
-            f"Library part '{text}': families such as {found.group(1)}(...) can be multiplied only "
+            f"Library part '{text}': families such as {match.group(1)}(...) can be multiplied only "
             f"with families, and formulas are terms of their own. Write 'poly(1)*fourier(1)', or "
             f"join a formula with +, as in 'poly(1)+sin(x)'."
         )
     if text.lower() in _FAMILIES:
         raise FormulaError(
-            f"Library part '{text}': the family needs a whole number, as in '{text}(2)'. A "
-            f"variable of that name stands in backticks: '`{text}`'."
+            f"Library part '{text}': the family needs a whole number, as in '{text}(2)'. Write "
+            f"a variable of that name in backticks: '`{text}`'."
         )
     return Terms([text])
 
 
 def _near(inner: str) -> AbstractLibrary:
-    """`Neighbors`, of the text between its brackets: a library, and how far neighbours may be."""
+    """Return `Neighbors` for the text between brackets: a library and the reach."""
     library, *reach = _split(inner, ",")
     if len(reach) > 1 or (reach and not _WHOLE_NUMBER.fullmatch(reach[0])):
         raise FormulaError(
-            f"near takes a library and how many places away neighbours may be, such as "
+            f"near takes a library and the reach of neighbours, such as "
             f"near(poly(2), 1); got 'near({inner})'."
         )
     return Neighbors(parse_library(library), int(reach[0]) if reach else 1)
@@ -95,24 +93,24 @@ def _family(text: str) -> AbstractLibrary | None:
 
 
 def _split(text: str, sign: str) -> list[str]:
-    """The text cut at a sign that stands outside all brackets and backticks; `**` is no cut."""
-    parts, depth, quoted, start, place = [], 0, False, 0, 0
-    while place < len(text):
-        letter = text[place]
+    """Split a text at a sign outside brackets and backticks. `**` is not a product sign."""
+    parts, depth, quoted, start, position = [], 0, False, 0, 0
+    while position < len(text):
+        letter = text[position]
         quoted ^= letter == "`"
         depth += 0 if quoted else (letter == "(") - (letter == ")")
-        if sign == "*" and text.startswith("**", place):
-            place += 2
+        if sign == "*" and text.startswith("**", position):
+            position += 2
             continue
         if (
             letter == sign
             and depth == 0
             and not quoted
-            and not (sign == "+" and _belongs_to_a_number(text[start:place]))
+            and not (sign == "+" and _belongs_to_a_number(text[start:position]))
         ):
-            parts.append(text[start:place])
-            start = place + 1
-        place += 1
+            parts.append(text[start:position])
+            start = position + 1
+        position += 1
     parts.append(text[start:])
     if any(not part.strip() for part in parts):
         raise FormulaError(f"Library '{text}': a part is empty; write 'poly(2)+fourier(1)'.")
@@ -120,5 +118,5 @@ def _split(text: str, sign: str) -> list[str]:
 
 
 def _belongs_to_a_number(before: str) -> bool:
-    """Whether a + after this text is a sign, as in 1e+3 or x**+2, and joins nothing."""
+    """Return whether a + after this text is part of a number or exponent: 1e+3, x**+2."""
     return before.rstrip().endswith(("*", "^")) or _EXPONENT.search(before) is not None

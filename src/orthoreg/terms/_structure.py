@@ -1,8 +1,12 @@
-"""What kind of function a formula is: its variables and parameters, its exponents, its period."""
+"""Operations on formulas: variables and parameters, structure, derivatives, signs."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import final
 
 from ._expression import (
+    ONE,
+    ZERO,
     Call,
     Expression,
     Number,
@@ -13,49 +17,69 @@ from ._expression import (
     Variable,
     add,
     call,
+    factors_of,
     multiply,
     power,
+    rebuild,
     split_number,
+    subexpressions,
 )
 
-_LARGEST_EXPONENT = 12
+_MAX_EXPONENT = 12
+"""Powers with larger exponents are not monomials."""
+_TWO, _MINUS_ONE = Number(2.0), Number(-1.0)
+_ODD = frozenset({"sinh", "tanh", "arctan", "arcsin"})  # have the sign of their argument
+_POSITIVE = frozenset({"exp", "cosh"})
 
 
 def variables_of(item: Expression) -> frozenset[int]:
-    """The places of the variables that the formula uses."""
-    match item:
-        case Variable(index, _):
-            return frozenset({index})
-        case Sum(parts) | Product(parts):
-            return frozenset().union(*(variables_of(part) for part in parts))
-        case Power(base, exponent):
-            return variables_of(base) | variables_of(exponent)
-        case Call(_, argument):
-            return variables_of(argument)
-        case _:
-            return frozenset()
+    """Return the indices of the variables in a formula."""
+    if isinstance(item, Variable):
+        return frozenset({item.index})
+    return frozenset().union(*map(variables_of, subexpressions(item)))
+
+
+def parameters_of(item: Expression) -> frozenset[str]:
+    """Return the names of the parameters in a formula."""
+    if isinstance(item, Parameter):
+        return frozenset({item.name})
+    return frozenset().union(*map(parameters_of, subexpressions(item)))
+
+
+def parameters_of_factors(item: Expression) -> frozenset[str]:
+    """Return the parameters that only multiply the formula, as they are or raised to a power."""
+    multiplying, inside = set(), frozenset()
+    for factor in factors_of(item):
+        base = factor.base if isinstance(factor, Power) else factor
+        if isinstance(base, Parameter):
+            multiplying.add(base.name)
+        else:
+            inside |= parameters_of(factor)
+    return frozenset(multiplying) - inside
 
 
 def monomial(item: Expression, width: int) -> tuple[float, tuple[int, ...]] | None:
-    """Factor and exponents, one for each of `width` variables; None if it is no monomial."""
-    factor, exponents = 1.0, [0] * width
-    for part in item.factors if isinstance(item, Product) else (item,):
-        match part:
+    """Return factor and exponents of `width` variables, or None for other formulas."""
+    coefficient, exponents = 1.0, [0] * width
+    for factor in factors_of(item):
+        match factor:
             case Number(value):
-                factor *= value
+                coefficient *= value
             case Variable(index, _):
                 exponents[index] += 1
-            case Power(Variable(index, _), Number(value)) if (
-                value.is_integer() and 0 < value <= _LARGEST_EXPONENT
-            ):
+            case Power(Variable(index, _), Number(value)) if _is_small_exponent(value):
                 exponents[index] += int(value)
             case _:
                 return None
-    return factor, tuple(exponents)
+    return coefficient, tuple(exponents)
+
+
+def _is_small_exponent(value: float) -> bool:
+    return value.is_integer() and 0 < value <= _MAX_EXPONENT
 
 
 def sine_argument(item: Expression) -> Expression | None:
-    """a, where the formula is sin(a) or cos(a)."""
+    """Return a of sin(a) or cos(a), or None for other formulas."""
     match item:
         case Call("sin" | "cos", argument):
             return argument
@@ -64,104 +88,173 @@ def sine_argument(item: Expression) -> Expression | None:
 
 
 def sine_arguments(item: Expression) -> list[Expression]:
-    """The arguments of all sines and cosines in the formula."""
-    match item:
-        case Call("sin" | "cos", argument):
-            return [argument, *sine_arguments(argument)]
-        case Call(_, argument):
-            return sine_arguments(argument)
-        case Sum(parts) | Product(parts):
-            return [found for part in parts for found in sine_arguments(part)]
-        case Power(base, exponent):
-            return [*sine_arguments(base), *sine_arguments(exponent)]
-        case _:
-            return []
-
-
-def rounded(item: Expression, digits: int) -> Expression:
-    """The formula with its numbers to so many digits; a factor in front keeps all of them."""
-    number, rest = split_number(item)
-    return multiply(Number(number), _rounded(rest, digits))
-
-
-def _rounded(item: Expression, digits: int) -> Expression:
-    match item:
-        case Number(value):
-            return Number(float(f"{value:.{digits}g}"))
-        case Sum(terms):
-            return add(*(_rounded(term, digits) for term in terms))
-        case Product(factors):
-            return multiply(*(_rounded(factor, digits) for factor in factors))
-        case Power(base, exponent):
-            return power(_rounded(base, digits), _rounded(exponent, digits))
-        case Call(function, argument):
-            return call(function, _rounded(argument, digits))
-        case _:
-            return item
-
-
-def parameters_of(item: Expression) -> frozenset[str]:
-    """The names of the parameters in the formula."""
-    match item:
-        case Parameter(name):
-            return frozenset({name})
-        case Sum(parts) | Product(parts):
-            return frozenset().union(*(parameters_of(part) for part in parts))
-        case Power(base, exponent):
-            return parameters_of(base) | parameters_of(exponent)
-        case Call(_, argument):
-            return parameters_of(argument)
-        case _:
-            return frozenset()
-
-
-def parameters_of_factors(item: Expression) -> frozenset[str]:
-    """The parameters that stand as a factor of their own, or as a power of one."""
-    found = set()
-    for part in item.factors if isinstance(item, Product) else (item,):
-        base = part.base if isinstance(part, Power) else part
-        if isinstance(base, Parameter):
-            found.add(base.name)
-    others = frozenset().union(
-        *(
-            parameters_of(part)
-            for part in (item.factors if isinstance(item, Product) else ())
-            if not isinstance(part.base if isinstance(part, Power) else part, Parameter)
-        )
-    )
-    return frozenset(found) - others
-
-
-def substitute(item: Expression, values: Mapping[str, Expression]) -> Expression:
-    """The formula with these parameters replaced."""
-    match item:
-        case Parameter(name) if name in values:
-            return values[name]
-        case Sum(terms):
-            return add(*(substitute(term, values) for term in terms))
-        case Product(factors):
-            return multiply(*(substitute(factor, values) for factor in factors))
-        case Power(base, exponent):
-            return power(substitute(base, values), substitute(exponent, values))
-        case Call(function, argument):
-            return call(function, substitute(argument, values))
-        case _:
-            return item
+    """Return the arguments of all sines and cosines in a formula."""
+    argument = sine_argument(item)
+    nested = [
+        argument_of_part
+        for part in subexpressions(item)
+        for argument_of_part in sine_arguments(part)
+    ]
+    return nested if argument is None else [argument, *nested]
 
 
 def complexity(item: Expression) -> int:
-    """How many symbols it takes to write the formula without powers: variables and functions.
-    Numbers do not count, an exponent that is no whole number counts like a function."""
+    """Return the number of variables, parameters and functions in a formula without powers.
+
+    x**3 counts as x*x*x. A power with another exponent counts as a function. Numbers count zero.
+    """
     match item:
         case Variable() | Parameter():
             return 1
-        case Sum(parts) | Product(parts):
-            return sum(complexity(part) for part in parts)
-        case Power(base, Number(value)) if value.is_integer() and 0 < value <= _LARGEST_EXPONENT:
+        case Power(base, Number(value)) if _is_small_exponent(value):
             return complexity(base) * int(value)
-        case Power(base, exponent):
-            return complexity(base) + complexity(exponent) + 1
-        case Call(_, argument):
-            return complexity(argument) + 1
         case _:
-            return 0
+            return sum(map(complexity, subexpressions(item))) + isinstance(item, Power | Call)
+
+
+def rounded(item: Expression, digits: int) -> Expression:
+    """Return the formula with numbers of `digits` digits. A leading factor is not rounded."""
+    number, remainder = split_number(item)
+    return multiply(Number(number), _rounded(remainder, digits))
+
+
+def _rounded(item: Expression, digits: int) -> Expression:
+    if isinstance(item, Number):
+        return Number(float(f"{item.value:.{digits}g}"))
+    return rebuild(item, lambda part: _rounded(part, digits))
+
+
+def substitute(item: Expression, values: Mapping[str, Expression]) -> Expression:
+    """Return the formula with these parameters replaced."""
+    if isinstance(item, Parameter):
+        return values.get(item.name, item)
+    return rebuild(item, lambda part: substitute(part, values))
+
+
+# -- derivatives ---------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=4096)  # models of one search share most of their terms
+def derivative(item: Expression, by: int | str) -> Expression:
+    """Return the partial derivative by a variable (its index) or a parameter (its name).
+
+    The derivative of sign and heaviside is zero.
+    """
+    match item:
+        case Variable(index, _):
+            return ONE if index == by else ZERO
+        case Parameter(name):
+            return ONE if name == by else ZERO
+        case Sum(terms):
+            return add(*(derivative(term, by) for term in terms))
+        case Product(factors):
+            return add(
+                *(
+                    multiply(*factors[:i], derivative(factor, by), *factors[i + 1 :])
+                    for i, factor in enumerate(factors)
+                )
+            )
+        case Power(base, exponent):
+            return _derivative_of_power(base, exponent, by)
+        case Call(function, argument):
+            inner = derivative(argument, by)
+            return ZERO if inner == ZERO else multiply(_outer_derivative(function, argument), inner)
+        case _:
+            return ZERO
+
+
+def _derivative_of_power(base: Expression, exponent: Expression, by: int | str) -> Expression:
+    """b a**(b-1) a' + a**b log(a) b'"""
+    by_base, by_exponent = derivative(base, by), derivative(exponent, by)
+    parts = []
+    if by_base != ZERO:
+        parts.append(multiply(exponent, power(base, add(exponent, _MINUS_ONE)), by_base))
+    if by_exponent != ZERO:
+        parts.append(multiply(power(base, exponent), call("log", base), by_exponent))
+    return add(*parts)
+
+
+def _outer_derivative(function: str, a: Expression) -> Expression:
+    """Return the derivative of a function at its argument a."""
+    square = power(a, _TWO)
+    match function:
+        case "sin":
+            return call("cos", a)
+        case "cos":
+            return multiply(_MINUS_ONE, call("sin", a))
+        case "tan":
+            return power(call("cos", a), Number(-2.0))
+        case "arcsin":
+            return power(add(ONE, multiply(_MINUS_ONE, square)), Number(-0.5))
+        case "arccos":
+            return multiply(_MINUS_ONE, power(add(ONE, multiply(_MINUS_ONE, square)), Number(-0.5)))
+        case "arctan":
+            return power(add(ONE, square), _MINUS_ONE)
+        case "sinh":
+            return call("cosh", a)
+        case "cosh":
+            return call("sinh", a)
+        case "tanh":
+            return add(ONE, multiply(_MINUS_ONE, power(call("tanh", a), _TWO)))
+        case "exp":
+            return call("exp", a)
+        case "log":
+            return power(a, _MINUS_ONE)
+        case "sqrt":
+            return multiply(Number(0.5), power(call("sqrt", a), _MINUS_ONE))
+        case "abs":
+            return call("sign", a)
+        case _:
+            return ZERO
+
+
+# -- signs ---------------------------------------------------------------------------------
+
+
+def separate_signs(
+    terms: Sequence[Expression], width: int
+) -> tuple[tuple[Expression, ...], tuple[Expression, ...]]:
+    """Replace each sign in the terms by a variable; return the terms and the signs' arguments.
+
+    Variable `width` + i stands for the sign of the i-th argument. One variable stands for sign(v),
+    sign(-2*v), sign(v**3) and heaviside(v); sign(v*x) becomes two. A sign within the argument of
+    another sign remains.
+    """
+    signs = _Signs(width)
+    return tuple(signs.without(term) for term in terms), tuple(signs.surfaces)
+
+
+@final
+class _Signs:
+    def __init__(self, width: int):
+        self.width = width
+        self.surfaces: dict[Expression, int] = {}
+
+    def without(self, item: Expression) -> Expression:
+        match item:
+            case Call("sign", argument):
+                return self._sign(argument)
+            case Call("heaviside", argument):
+                return add(Number(0.5), multiply(Number(0.5), self._sign(argument)))
+            case _:
+                return rebuild(item, self.without)
+
+    def _sign(self, item: Expression) -> Expression:
+        match item:
+            case Number(value):
+                return Number(float((value > 0) - (value < 0)))
+            case Product(factors):
+                return multiply(*(self._sign(factor) for factor in factors))
+            case Power(base, Number(exponent)) if exponent % 2 == 1:
+                return self._sign(base)
+            case Call(function, argument) if function in _ODD:
+                return self._sign(argument)
+            case Call(function, _) if function in _POSITIVE:
+                return ONE
+            case Sum(terms):
+                weight = split_number(terms[0])[0] or 1.0
+                if weight != 1:
+                    scaled = add(*(multiply(Number(1 / weight), term) for term in terms))
+                    return multiply(Number(1.0 if weight > 0 else -1.0), self._sign(scaled))
+        index = self.surfaces.setdefault(item, len(self.surfaces))
+        return Variable(self.width + index, f"sign {index + 1}")

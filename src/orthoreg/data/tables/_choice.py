@@ -2,10 +2,10 @@
 
 import codecs
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
 from ..._common.errors import DataError, quoted, suggestion
 from .._assembly import named_positions
@@ -101,11 +101,6 @@ class Format:
             raise DataError(f"gap must be a multiple of the time step above 1; got {self.gap:g}.")
 
     @property
-    def variable(self) -> str | None:
-        """The column of a long table that names quantities."""
-        return None if self.long is None else self.long[0]
-
-    @property
     def marks(self) -> list[str]:
         """Marks of missing values in addition to the usual ones."""
         return [self.missing] if isinstance(self.missing, str) else list(self.missing)
@@ -138,10 +133,20 @@ def _without_unit(name: str) -> str:
 
 
 @final
-class Choice:
-    """The role of each column, under the names of states and inputs: header names without units.
+class Columns(NamedTuple):
+    """The chosen columns of a header: index and unit by name, and the names of the others."""
 
-    A `*` in names of states and inputs stands for the run in columns side by side.
+    indices: dict[str, int]
+    units: dict[str, str]
+    unused: tuple[str, ...]
+
+
+@final
+class Choice:
+    """The arguments of `read_table`: roles and units of columns, and the `form` of the table.
+
+    States and inputs are named as in the header, without units. A `*` in these names stands for the
+    run in columns side by side.
     """
 
     def __init__(
@@ -152,27 +157,30 @@ class Choice:
         group: str | None,
         derivatives: Sequence[str] | None,
         positions: Any,
+        units: Mapping[str, str] | None,
+        form: Format,
     ):
         named = named_positions(positions)
         velocities = check_names([v for v in named.values() if v], "positions")
         others = check_names(states or (), "states")
-        asked_inputs = check_names(inputs or (), "inputs")
-        asked_slopes = check_names(derivatives or (), "derivatives")
+        input_columns = check_names(inputs or (), "inputs")
+        derivative_columns = check_names(derivatives or (), "derivatives")
         for part, name in (("time", time), ("group", group)):
             if name is not None and not str(name).strip():
                 raise DataError(f"{part} must name a column; got empty text.")
-        requested = [time, *named, *velocities, *others, *asked_inputs, *asked_slopes]
+        requested = [time, *named, *velocities, *others, *input_columns, *derivative_columns]
         bases = [_without_unit(str(name)) for name in dict.fromkeys(requested)]
-        self._asked = {
+        self._requested = {
             base if bases.count(base) == 1 else str(name): str(name)
             for name, base in zip(dict.fromkeys(requested), bases, strict=True)
         }
-        clean = {name: base for base, name in self._asked.items()}
+        clean = {name: base for base, name in self._requested.items()}
         self.time, self.group = clean[str(time)], group
+        self.units, self.form = dict(units or {}), form
         self.positions = {clean[p]: v and clean[v] for p, v in named.items()}
         self.states = tuple(clean[name] for name in (*named, *velocities, *others))
-        self.inputs = tuple(clean[name] for name in asked_inputs)
-        self.derivatives = tuple(clean[name] for name in asked_slopes)
+        self.inputs = tuple(clean[name] for name in input_columns)
+        self.derivatives = tuple(clean[name] for name in derivative_columns)
         self._check()
 
     def _check(self) -> None:
@@ -199,6 +207,11 @@ class Choice:
                 f"an input, not two of them; "
                 f"{quoted(doubled)} was chosen twice."
             )
+        if self.patterns and (self.group is not None or self.form.long is not None):
+            raise DataError(
+                f"group and long must be omitted if a * stands for the run; got "
+                f"'{self.patterns[0]}'."
+            )
 
     @property
     def numeric(self) -> list[str]:
@@ -210,39 +223,37 @@ class Choice:
         """Names with a `*`, which stand for one column per run."""
         return [name for name in self.numeric if "*" in name]
 
-    def check_layout(self, form: Format) -> None:
-        """Raise an error if two options identify the run."""
-        if self.patterns and (self.group is not None or form.long is not None):
-            raise DataError(
-                f"group and long must be omitted if a * stands for the run; got "
-                f"'{self.patterns[0]}'."
-            )
+    @property
+    def labels(self) -> tuple[str | None, ...]:
+        """The columns that contain text: names of runs, and of quantities in a long table."""
+        return (self.group, None if self.form.long is None else self.form.long[0])
 
-    def wanted(self, form: Format) -> list[str]:
-        """Return the columns to look for, in a long table those of names and values."""
+    @property
+    def wanted(self) -> list[str]:
+        """The columns to look for, in a long table those of names and values."""
         names = self.numeric
-        if form.long is not None:
-            names = [self.time, *form.long]
+        if self.form.long is not None:
+            names = [self.time, *self.form.long]
         return list(dict.fromkeys(names + ([self.group] if self.group is not None else [])))
 
-    def fits(self, header: Sequence[str], form: Format) -> bool:
+    def fits(self, header: Sequence[str]) -> bool:
         """Return whether a line contains all wanted columns."""
-        return all(self._matches(name, header) for name in self.wanted(form))
+        return all(self._matches(name, header) for name in self.wanted)
 
-    def count(self, header: Sequence[str], form: Format) -> int:
+    def count(self, header: Sequence[str]) -> int:
         """Return how many of the wanted columns a line contains."""
-        return sum(bool(self._matches(name, header)) for name in self.wanted(form))
+        return sum(bool(self._matches(name, header)) for name in self.wanted)
 
     def is_number(self, column: str) -> bool:
         """Return whether a column of the header was chosen to contain numbers."""
-        return any(column in (name, self._asked[name]) or name_and_unit(column)[0] == name
+        return any(column in (name, self._requested[name]) or name_and_unit(column)[0] == name
                    for name in self.numeric)  # fmt: skip
 
-    def locate(self, header: Sequence[Any], source: str, form: Format) -> dict[str, int]:
-        """Return the index of each wanted column; columns of a pattern under their own names."""
+    def locate(self, header: Sequence[Any], source: str) -> "Columns":
+        """Return the columns of a header; those of a pattern have their own names."""
         known = [str(name).strip() for name in header]
         indices: dict[str, int] = {}
-        for name in self.wanted(form):
+        for name in self.wanted:
             matches = self._matches(name, known)
             if not matches:
                 bases = [name_and_unit(column)[0] for column in known]
@@ -259,18 +270,18 @@ class Choice:
                 )
             else:
                 indices[name] = matches[0]
-        return indices
+        chosen = set(indices.values())
+        unused = [name for index, name in enumerate(known) if index not in chosen and name]
+        return Columns(
+            indices,
+            self.header_units(header, indices),
+            tuple(name_and_unit(name)[0] for name in unused),
+        )
 
-    def units(self, header: Sequence[Any], indices: dict[str, int]) -> dict[str, str]:
+    def header_units(self, header: Sequence[Any], indices: dict[str, int]) -> dict[str, str]:
         """Return the units in the header of chosen columns, without the group."""
         known = {name: name_and_unit(str(header[index]))[1] for name, index in indices.items()}
         return {name: unit for name, unit in known.items() if unit and name in self.numeric}
-
-    def others(self, header: Sequence[Any], indices: dict[str, int]) -> tuple[str, ...]:
-        """Return the columns of the header that were not chosen, without their units."""
-        chosen = set(indices.values())
-        names = (str(name).strip() for index, name in enumerate(header) if index not in chosen)
-        return tuple(name_and_unit(name)[0] for name in names if name)
 
     def _matches(self, name: str, header: Sequence[str]) -> list[int]:
         """Return the columns with exactly this name, or else with this name and a unit."""
@@ -278,6 +289,6 @@ class Choice:
             exact = [i for i, column in enumerate(header) if fnmatchcase(column, name)]
         else:
             exact = [
-                i for i, column in enumerate(header) if column in (name, self._asked.get(name))
+                i for i, column in enumerate(header) if column in (name, self._requested.get(name))
             ]
         return exact or [i for i, column in enumerate(header) if name_and_unit(column)[0] == name]

@@ -13,10 +13,9 @@ import numpy as np
 
 from ..._common.errors import DataError, missing_extra, quoted, suggestion
 from .._schema import Note
-from ._choice import Choice, Format
-from ._csv import collect
-from ._dialect import Dialect
-from ._table import Table
+from ._choice import Choice, Columns, Format
+from ._table import Table, duration_text
+from ._text import Dialect, collect
 
 COLUMNAR_SUFFIXES = {
     ".parquet": "Parquet", ".pq": "Parquet", ".feather": "Feather", ".arrow": "Arrow",
@@ -26,7 +25,7 @@ COLUMNAR_SUFFIXES = {
 FRAME_NAME = "the table"
 
 
-def read_columnar(file: Path, choice: Choice, form: Format) -> Table:
+def read_columnar(file: Path, choice: Choice) -> Table:
     """Return the chosen columns of a Parquet, Feather or Arrow file."""
     kind = COLUMNAR_SUFFIXES[file.suffix.lower()]
     try:
@@ -36,35 +35,34 @@ def read_columnar(file: Path, choice: Choice, form: Format) -> Table:
         raise missing_extra("pyarrow", "tables", f"Reading {kind}") from None
     try:
         if kind == "Parquet":
-            header = parquet.read_schema(file).names
-        else:
-            with pyarrow.memory_map(str(file)) as stream:
-                header = _ipc_schema(pyarrow, stream).names
-        indices = choice.locate(header, file.name, form)
-        names = list(dict.fromkeys(header[index] for index in indices.values()))
-        if kind == "Parquet":
-            table = parquet.read_table(file, columns=names)
-        elif _is_stream(file):
-            with pyarrow.memory_map(str(file)) as stream:
+            with parquet.ParquetFile(file) as source:
+                columns = choice.locate(source.schema_arrow.names, file.name)
+                table = source.read(_names(columns, source.schema_arrow.names))
+                return from_arrow(table, source.schema_arrow.names, columns, file.name)
+        with pyarrow.memory_map(str(file)) as stream:
+            header, is_stream = _ipc_header(pyarrow, stream)
+            columns = choice.locate(header, file.name)
+            names = _names(columns, header)
+            stream.seek(0)
+            if is_stream:
                 table = pyarrow.ipc.open_stream(stream).read_all().select(names)
-        else:
-            table = feather.read_table(file, columns=names)
+            else:
+                table = feather.read_table(stream, columns=names)
+            return from_arrow(table, header, columns, file.name)
     except pyarrow.ArrowException as error:
         raise DataError(f"{file.name} could not be read as {kind}: {error}") from None
-    return from_arrow(table, header, indices, choice, file.name)
 
 
-def from_arrow(
-    table: Any, header: list[str], indices: dict[str, int], choice: Choice, source: str
-) -> Table:
-    """Return the columns at these indices of an Arrow table."""
-    columns = {name: _as_array(table.column(header[index])) for name, index in indices.items()}
-    return Table(
-        columns,
-        source,
-        units=choice.units(header, indices),
-        others=choice.others(header, indices),
-    )
+def _names(columns: Columns, header: list[str]) -> list[str]:
+    return list(dict.fromkeys(header[index] for index in columns.indices.values()))
+
+
+def from_arrow(table: Any, header: list[str], columns: Columns, source: str) -> Table:
+    """Return the chosen columns of an Arrow table."""
+    arrays = {
+        name: _as_array(table.column(header[index])) for name, index in columns.indices.items()
+    }
+    return Table(arrays, source, units=columns.units, others=columns.unused)
 
 
 def _as_array(column: Any) -> np.ndarray:
@@ -83,19 +81,15 @@ def _as_array(column: Any) -> np.ndarray:
     return np.asarray(column.to_numpy())
 
 
-def _is_stream(file: Path) -> bool:
-    with open(file, "rb") as stream:
-        return stream.read(4) not in (b"ARRO", b"FEA1")
-
-
-def _ipc_schema(pyarrow: Any, stream: Any) -> Any:
+def _ipc_header(pyarrow: Any, stream: Any) -> tuple[list[str], bool]:
+    """Return the names of the columns of an Arrow file, and whether it is in the stream format."""
     start = stream.read(4)
     stream.seek(0)
-    if start == b"ARRO":
-        return pyarrow.ipc.open_file(stream).schema
     if start == b"FEA1":
         raise pyarrow.ArrowInvalid("it is in Feather's first version; write it again")
-    return pyarrow.ipc.open_stream(stream).schema
+    is_stream = start != b"ARRO"
+    reader = pyarrow.ipc.open_stream(stream) if is_stream else pyarrow.ipc.open_file(stream)
+    return reader.schema.names, is_stream
 
 
 def is_frame(value: Any) -> bool:
@@ -109,15 +103,13 @@ def is_frame(value: Any) -> bool:
     )
 
 
-def read_frame(frame: Any, choice: Choice, form: Format) -> Table:
+def read_frame(frame: Any, choice: Choice) -> Table:
     """Return the chosen columns of a table in memory."""
     if hasattr(frame, "data_vars"):  # xarray: coordinates become columns
         frame = frame.to_dataframe().reset_index()
     if hasattr(frame, "column_names") and hasattr(frame, "column"):  # Arrow
         header = list(frame.column_names)
-        return from_arrow(
-            frame, header, choice.locate(header, FRAME_NAME, form), choice, FRAME_NAME
-        )
+        return from_arrow(frame, header, choice.locate(header, FRAME_NAME), FRAME_NAME)
     if isinstance(frame, np.ndarray):  # structured, as from numpy.genfromtxt(names=True)
         frame = {name: frame[name] for name in frame.dtype.names or ()}
     names = list(frame) if isinstance(frame, Mapping) else list(frame.columns)
@@ -126,17 +118,12 @@ def read_frame(frame: Any, choice: Choice, form: Format) -> Table:
     index_name = getattr(index, "name", None)
     if index_name is not None and choice.time == str(index_name) not in header:
         names, header = [*names, None], [*header, str(index_name)]
-    indices = choice.locate(header, FRAME_NAME, form)
-    columns = {
-        name: _column_of(index if names[column_index] is None else frame[names[column_index]])
-        for name, column_index in indices.items()
+    columns = choice.locate(header, FRAME_NAME)
+    arrays = {
+        name: _column_of(index if names[i] is None else frame[names[i]])
+        for name, i in columns.indices.items()
     }
-    return Table(
-        columns,
-        FRAME_NAME,
-        units=choice.units(header, indices),
-        others=choice.others(header, indices),
-    )
+    return Table(arrays, FRAME_NAME, units=columns.units, others=columns.unused)
 
 
 def _column_of(column: Any) -> np.ndarray:
@@ -153,7 +140,7 @@ EXCEL_SUFFIXES = (".xlsx", ".xlsm")
 _HEADER_ROWS = 200  # rows that are searched for the header
 
 
-def read_excel(file: Path, choice: Choice, form: Format) -> Table:
+def read_excel(file: Path, choice: Choice) -> Table:
     """Return the chosen columns of a sheet, by default the first."""
     try:
         from openpyxl import load_workbook
@@ -164,26 +151,19 @@ def read_excel(file: Path, choice: Choice, form: Format) -> Table:
     except Exception as error:  # openpyxl raises errors of many types
         raise DataError(f"{file.name} could not be read as Excel: {error}") from None
     try:
-        sheet, notes = _sheet(book, form, file.name)
-        header, number = _sheet_header(sheet, choice, form, file.name)
+        sheet, notes = _sheet(book, choice.form, file.name)
+        header, number = _sheet_header(sheet, choice, file.name)
         if number > 1:
             notes += (Note("preamble", f"The header is on row {number}.", number - 1),)
-        indices = choice.locate(header, file.name, form)
+        columns = choice.locate(header, file.name)
         dialect = Dialect(",", tuple(header), number)
-        columns, rows = collect(
-            _sheet_rows(sheet, number + 1, len(header)),
-            dialect,
-            indices,
-            choice,
-            form,
-            file.name,
-            "row",
-        )
+        sheet_rows = _sheet_rows(sheet, number + 1, len(header))
+        values, rows = collect(sheet_rows, dialect, columns.indices, choice, file.name, "row")
     finally:
         book.close()
     return Table(
-        columns, file.name, "row", lambda row: int(rows[row]),
-        units=choice.units(header, indices), notes=notes, others=choice.others(header, indices),
+        values, file.name, "row", lambda row: int(rows[row]),
+        units=columns.units, notes=notes, others=columns.unused,
     )  # fmt: skip
 
 
@@ -201,13 +181,13 @@ def _sheet(book: Any, form: Format, source: str) -> tuple[Any, tuple[Note, ...]]
     )
 
 
-def _sheet_header(sheet: Any, choice: Choice, form: Format, source: str) -> tuple[list[str], int]:
+def _sheet_header(sheet: Any, choice: Choice, source: str) -> tuple[list[str], int]:
     """Return the first row with all names, or else the first row that is not empty."""
     first = None
     for number, cells in _sheet_rows(sheet, 1, 0, _HEADER_ROWS):
         while cells and not cells[-1]:
             cells.pop()
-        if choice.fits(cells, form):
+        if choice.fits(cells):
             return cells, number
         first = first or (cells, number)
     if first is None:
@@ -233,5 +213,5 @@ def _cell_text(value: Any) -> str:
     if isinstance(value, datetime.datetime | datetime.time):
         return value.isoformat()
     if isinstance(value, datetime.timedelta):
-        return f"{'-' if value.total_seconds() < 0 else ''}PT{abs(value).total_seconds():.9f}S"
+        return duration_text(value)
     return str(value).strip()

@@ -7,6 +7,7 @@ otherwise share few rows.
 """
 
 import warnings
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -17,8 +18,8 @@ from jaxtyping import Float, Int
 
 from ..._common.errors import DataError, DataWarning
 from ...smoothing import MIN_VELOCITY_ROWS
+from .. import _limits as limits
 from .._checks import is_gap, restarts
-from .._limits import BRIDGED_STEPS, MIN_BRIDGED_SHARE, MIN_CUBIC_VALUES
 from .._schema import Note
 
 
@@ -52,35 +53,35 @@ def repair_runs(
     """Return the runs after all repairs, with notes on them."""
     runs, notes = _complete_rows(runs, time_name, names, source)
     pieces: list[tuple[str, np.ndarray]] = []
-    counts: dict[str, int] = {
-        "restarts": 0, "sorted": 0, "gaps": 0, "short": 0, "short_rows": 0,
-    }  # fmt: skip
-    for label, part in runs.stretches():
-        order, cuts, n_moved = ordered(runs.times[part])
+    counts: Counter[str] = Counter()
+    for label, rows in runs.stretches():
+        times = runs.times[rows]
+        order, cuts, n_moved = ordered(times)
+        if not grouped and len(cuts) == 0:
+            _check_one_run(times[order], time_name, source)
+        stretches = [stretch for stretch in np.split(order, cuts) if len(stretch)]
+        parts = [part for stretch in stretches for part in _split_at_gaps(times, stretch, gap)]
+        long = [part for part in parts if len(parts) == 1 or len(part) >= MIN_VELOCITY_ROWS]
         counts["sorted"] += n_moved
         counts["restarts"] += len(cuts)
-        stretches = [piece for piece in np.split(order, cuts) if len(piece)]
-        if not grouped and len(cuts) == 0:
-            _refuse_many_runs(runs.times[part][order], time_name, source)
-        parts = []
-        for piece in stretches:
-            times = np.unique(runs.times[part][piece])
-            gap_times = times[np.flatnonzero(is_gap(times, gap))]
-            gap_parts = np.split(
-                piece, np.searchsorted(runs.times[part][piece], gap_times, side="right")
-            )
-            counts["gaps"] += len(gap_parts) - 1
-            parts += gap_parts
-        kept = [piece for piece in parts if len(parts) == 1 or len(piece) >= MIN_VELOCITY_ROWS]
-        counts["short"] += len(parts) - len(kept)
-        counts["short_rows"] += sum(map(len, parts)) - sum(map(len, kept))
-        several = len(kept) > 1
+        counts["gaps"] += len(parts) - len(stretches)
+        counts["short"] += len(parts) - len(long)
+        counts["short_rows"] += sum(map(len, parts)) - sum(map(len, long))
         pieces += [
-            (f"{label}.{number}" if several else label, part.start + piece)
-            for number, piece in enumerate(kept, 1)
+            (f"{label}.{number}" if len(long) > 1 else label, rows.start + part)
+            for number, part in enumerate(long, 1)
         ]
-    repaired, doubled = _averaged(runs, pieces)
-    return repaired, notes + _repair_notes(counts, doubled, gap)
+    repaired, counts["doubled"] = _averaged(runs, pieces)
+    return repaired, notes + _repair_notes(counts, gap)
+
+
+def _split_at_gaps(
+    times: Float[np.ndarray, " T"], rows: Int[np.ndarray, " r"], gap: float | int
+) -> list[Int[np.ndarray, " _"]]:
+    """Return the rows, which are in order of time, split at gaps."""
+    distinct = np.unique(times[rows])
+    gap_times = distinct[np.flatnonzero(is_gap(distinct, gap))]
+    return np.split(rows, np.searchsorted(times[rows], gap_times, side="right"))
 
 
 def warn_of_gaps(runs: Runs, multiple: float | int, time_name: str, source: str) -> None:
@@ -105,31 +106,27 @@ def _complete_rows(
     runs: Runs, time_name: str, names: Sequence[str], source: str
 ) -> tuple[Runs, tuple[Note, ...]]:
     """Return the runs without rows in which a value is missing or not finite."""
-    good = np.isfinite(np.column_stack([runs.times, runs.values]))
-    keep = np.asarray(good.all(axis=1))
-    if keep.all():
+    is_missing = ~np.isfinite(np.column_stack([runs.times, runs.values]))
+    is_complete = np.logical_not(is_missing.any(axis=1))
+    if is_complete.all():
         return runs, ()
-    if not keep.any():
-        column = (time_name, *names)[int(np.argmax((~good).sum(axis=0)))]
+    if not is_complete.any():
+        column = (time_name, *names)[int(np.argmax(is_missing.sum(axis=0)))]
         raise DataError(
             f"{source}: no row has a value in all columns; '{column}' lacks most. Omit it, or "
             f"pass fill=True."
         )
-    counts = zip((time_name, *names), (~good).sum(axis=0).tolist(), strict=True)
-    counts_text = ", ".join(f"{count} of '{name}'" for name, count in counts if count)
-    lost = int((~keep).sum())
-    run = np.repeat(np.arange(len(runs.lengths)), runs.lengths)[keep]
+    counts_text = _counts_by_column(is_missing.sum(axis=0).tolist(), (time_name, *names))
+    n_removed = int((~is_complete).sum())
+    run = np.repeat(np.arange(len(runs.lengths)), runs.lengths)[is_complete]
     lengths = np.bincount(run, minlength=len(runs.lengths))
-    note = Note(
-        "missing",
-        f"{_rows(lost)} of {len(keep)} left out because values are missing: {counts_text}.",
-        lost,
-        True,
-    )
+    subject = f"{_count(n_removed, 'row')} of {len(is_complete)}"
+    text = f"{subject} left out because values are missing: {counts_text}."
+    note = Note("missing", text, n_removed, True)
     return Runs(
-        runs.times[keep],
-        runs.values[keep],
-        runs.rows[keep],
+        runs.times[is_complete],
+        runs.values[is_complete],
+        runs.rows[is_complete],
         lengths[lengths > 0],
         tuple(label for label, length in zip(runs.labels, lengths, strict=True) if length),
     ), (note,)
@@ -141,16 +138,14 @@ def ordered(
     """Return the order of rows in time, the cuts where times restart, and how many rows moved."""
     order = np.arange(len(times))
     back = 1 + np.flatnonzero(np.diff(times) < 0)
-    if not back.size:
-        return order, back, 0
-    if restarts(times, back).all():
+    if not back.size or restarts(times, back).all():
         return order, back, 0
     order = np.argsort(times, kind="stable")
     return order, back[:0], int((order != np.arange(len(times))).sum())
 
 
-def _refuse_many_runs(times: Float[np.ndarray, " T"], time_name: str, source: str) -> None:
-    """Raise an error if most times occur repeatedly: these are several runs, not repeats."""
+def _check_one_run(times: Float[np.ndarray, " T"], time_name: str, source: str) -> None:
+    """Raise an error if most times occur repeatedly, as in a table of several runs."""
     _, counts = np.unique(times, return_counts=True)
     if len(counts) > 1 and np.mean(counts > 1) > 0.5:
         raise DataError(
@@ -180,51 +175,32 @@ def _averaged(runs: Runs, pieces: list[tuple[str, np.ndarray]]) -> tuple[Runs, i
     return repaired, int((~is_new).sum())
 
 
-def _repair_notes(counts: dict[str, int], doubled: int, gap: float | int) -> tuple[Note, ...]:
+def _repair_notes(counts: Counter[str], gap: float | int) -> tuple[Note, ...]:
+    rows = {code: _count(counts[code], "row") for code in ("sorted", "doubled", "short_rows")}
     texts = {
-        "restarts": f"Runs cut at {_places(counts['restarts'])} where times start again.",
-        "sorted": f"{_rows(counts['sorted'])} moved to sort times.",
-        "doubled": f"{_rows(doubled)} averaged with others of the same time.",
-        "gaps": f"Runs cut at {counts['gaps']} gap{'s' * (counts['gaps'] != 1)} longer than "
-        f"{gap:g} time steps.",
-        "short": f"{counts['short']} piece{'s' * (counts['short'] != 1)} of fewer than "
-        f"{MIN_VELOCITY_ROWS} "
-        f"rows left out ({_rows(counts['short_rows'])}).",
+        "restarts": f"Runs cut at {_count(counts['restarts'], 'place')} where times start again.",
+        "sorted": f"{rows['sorted']} moved to sort times.",
+        "doubled": f"{rows['doubled']} averaged with others of the same time.",
+        "gaps": f"Runs cut at {_count(counts['gaps'], 'gap')} longer than {gap:g} time steps.",
+        "short": f"{_count(counts['short'], 'piece')} of fewer than {MIN_VELOCITY_ROWS} rows left "
+        f"out ({rows['short_rows']}).",
     }
-    sizes = counts | {"doubled": doubled}
-    return tuple(Note(code, text, sizes[code], True) for code, text in texts.items() if sizes[code])
+    return tuple(
+        Note(code, text, counts[code], True) for code, text in texts.items() if counts[code]
+    )
 
 
-def _rows(count: int) -> str:
-    return f"{count} row{'s' * (count != 1)}"
-
-
-def _places(count: int) -> str:
-    return f"{count} place{'s' * (count != 1)}"
+def _count(count: int, noun: str) -> str:
+    return f"{count} {noun}{'s' * (count != 1)}"
 
 
 def fill(runs: Runs, names: Sequence[str], gap: float | int) -> tuple[Runs, tuple[Note, ...]]:
-    """Return the runs with missing values between two measured ones filled in.
+    """Return the runs with missing values between two measured ones interpolated.
 
-    These must be at most `gap` times the median step of their column apart.
+    Gaps in a column may be at most `gap` times its median step.
     """
-    values = runs.values.copy()
-    for _, part in runs.stretches():
-        rows = part.start + np.flatnonzero(np.isfinite(runs.times[part]))
-        order, cuts, _ = ordered(runs.times[rows])
-        for piece in np.split(rows[order], cuts):
-            for column in values.T:
-                column[piece] = _filled(runs.times[piece], column[piece], gap)
-    counts = np.sum(np.isfinite(values) & ~np.isfinite(runs.values), axis=0).tolist()
-    if not any(counts):
-        return runs, ()
-    counts_text = ", ".join(
-        f"{count} of '{name}'" for name, count in zip(names, counts, strict=True) if count
-    )
-    note = Note(
-        "filled", f"Values filled in along a smooth curve: {counts_text}.", sum(counts), True
-    )
-    return replace(runs, values=values), (note,)
+    text = "Values filled in along a smooth curve"
+    return _with_values(runs, _interpolated(runs, gap), names, "filled", text)
 
 
 def bridge(
@@ -236,23 +212,40 @@ def bridge(
     """
     has_state = np.asarray(np.isfinite(runs.values[:, list(states)]).any(axis=1))
     share = np.isfinite(runs.values[has_state]).sum(axis=0) / max(int(has_state.sum()), 1)
-    if (share == 1).all() or not (share >= MIN_BRIDGED_SHARE).all():
+    if (share == 1).all() or not (share >= limits.MIN_BRIDGED_SHARE).all():
         return runs, ()
-    filled, notes = fill(runs, names, BRIDGED_STEPS)
-    values = np.where(has_state[:, None], filled.values, runs.values)
+    filled = _interpolated(runs, limits.BRIDGED_STEPS)
+    values = np.where(has_state[:, None], filled, runs.values)
+    text = "Single missing values were interpolated and do not count as measured"
+    return _with_values(runs, values, names, "bridged", text)
+
+
+def _with_values(
+    runs: Runs, values: Float[np.ndarray, "N k"], names: Sequence[str], code: str, text: str
+) -> tuple[Runs, tuple[Note, ...]]:
+    """Return the runs with these values, and a note with the number of new values per column."""
     counts = np.sum(np.isfinite(values) & ~np.isfinite(runs.values), axis=0).tolist()
-    if not notes or not any(counts):
+    if not any(counts):
         return runs, ()
-    counts_text = ", ".join(
-        f"{count} of '{name}'" for name, count in zip(names, counts, strict=True) if count
-    )
-    note = Note(
-        "bridged",
-        f"Single missing values were interpolated and do not count as measured: {counts_text}.",
-        sum(counts),
-        True,
-    )
+    note = Note(code, f"{text}: {_counts_by_column(counts, names)}.", sum(counts), True)
     return replace(runs, values=values), (note,)
+
+
+def _counts_by_column(counts: Sequence[int], names: Sequence[str]) -> str:
+    pairs = zip(counts, names, strict=True)
+    return ", ".join(f"{count} of '{name}'" for count, name in pairs if count)
+
+
+def _interpolated(runs: Runs, gap: float | int) -> Float[np.ndarray, "N k"]:
+    """Return the values with short gaps in the columns of each run interpolated."""
+    values = runs.values.copy()
+    for _, part in runs.stretches():
+        rows = part.start + np.flatnonzero(np.isfinite(runs.times[part]))
+        order, cuts, _ = ordered(runs.times[rows])
+        for piece in np.split(rows[order], cuts):
+            for column in values.T:
+                column[piece] = _filled(runs.times[piece], column[piece], gap)
+    return values
 
 
 def _filled(
@@ -272,8 +265,7 @@ def _filled(
         x, y = knots[indices], values[known][first][indices]
         wanted = ~known & (times >= x[0]) & (times <= x[-1])
         if wanted.any():
-            curve = (
-                CubicSpline(x, y) if len(x) >= MIN_CUBIC_VALUES else partial(np.interp, xp=x, fp=y)
-            )
+            is_cubic = len(x) >= limits.MIN_CUBIC_VALUES
+            curve = CubicSpline(x, y) if is_cubic else partial(np.interp, xp=x, fp=y)
             result[wanted] = curve(times[wanted])
     return result

@@ -1,21 +1,20 @@
 """Tables of any format and layout as numbers, sorted into runs, and a `Dataset` of them."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, final
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 
 from ..._common.errors import DataError, quoted, suggestion
-from ..._common.places import local
+from ..._common.files import local, packing
+from ...smoothing import Times
 from .._dataset import Dataset
 from .._schema import Note
-from ._choice import TIME_UNITS, Choice, Format, name_and_unit, time_unit_in
-from ._csv import read_csv
-from ._dialect import packing
+from ._choice import TIME_UNITS, Choice, name_and_unit, time_unit_in
 from ._formats import (
     COLUMNAR_SUFFIXES,
     EXCEL_SUFFIXES,
@@ -26,6 +25,7 @@ from ._formats import (
 )
 from ._repair import Runs, bridge, fill, repair_runs, warn_of_gaps
 from ._table import Table, numbers_of, text_of, times_of
+from ._text import read_csv
 
 _DECIMAL = re.compile(r"(.*/)?([+-]?\d+)(?:\.(\d*))?")  # of a run, behind the name of its file
 
@@ -53,7 +53,7 @@ class SourceNumbers:
     notes: tuple[Note, ...]
 
 
-def table_numbers(table: Table, choice: Choice, form: Format) -> SourceNumbers:
+def table_numbers(table: Table, choice: Choice) -> SourceNumbers:
     """Return the numbers of a table.
 
     Dates and durations become seconds or the requested unit of time.
@@ -64,21 +64,23 @@ def table_numbers(table: Table, choice: Choice, form: Format) -> SourceNumbers:
     if units:
         unit_list = ", ".join(f"{name} in {unit}" for name, unit in units.items())
         notes += (Note("units", f"Units in the header: {unit_list}.", len(units)),)
-    time_result = times_of(table, choice.time, form)
+    time_result = times_of(table, choice.time, choice.form)
     if time_result is None:
-        times = numbers_of(table, choice.time, form, group or "")
-        if form.time_unit is not None:
-            times, converted = _converted(times, units.get(choice.time), choice, form.time_unit)
+        times = numbers_of(table, choice.time, choice.form, group or "")
+        if choice.form.time_unit is not None:
+            times, converted = _converted(
+                times, units.get(choice.time), choice, choice.form.time_unit
+            )
             notes += converted
-            units[choice.time] = form.time_unit
+            units[choice.time] = choice.form.time_unit
     else:
         times, note = time_result
-        units[choice.time] = form.time_unit or "s"
+        units[choice.time] = choice.form.time_unit or "s"
         notes += (note,) if note else ()
     names = tuple(choice.numeric[1:])
     values = np.empty((len(times), len(names)))
     for column, name in enumerate(names):
-        values[:, column] = numbers_of(table, name, form, group or "")
+        values[:, column] = numbers_of(table, name, choice.form, group or "")
         table = replace(table, columns={n: c for n, c in table.columns.items() if n != name})
     if not len(times):
         raise DataError(f"{table.source} has no rows below its header; at least one is needed.")
@@ -86,7 +88,7 @@ def table_numbers(table: Table, choice: Choice, form: Format) -> SourceNumbers:
 
 
 def _converted(
-    times: Float[np.ndarray, " N"], written: str | None, choice: Choice, unit: str
+    times: Times, written: str | None, choice: Choice, unit: str
 ) -> tuple[Float[np.ndarray, " N"], tuple[Note, ...]]:
     """Return times converted from the unit in the header to `unit`, and a note."""
     known = time_unit_in(written)
@@ -125,8 +127,6 @@ def dataset_of(
     parts: Sequence[SourceNumbers],
     labels: Sequence[str],
     choice: Choice,
-    form: Format,
-    units: Mapping[str, str] | None,
     source: str,
     *,
     is_chunk: bool = False,
@@ -136,28 +136,12 @@ def dataset_of(
     `labels` name sources that are one run each. With `is_chunk` it is part of more data.
     """
     is_multiple, first = len(parts) > 1, parts[0]
-    runs = _joined(parts, labels)
     grouped = is_multiple or first.keys is not None
-    notes = merged([part.notes for part in parts])
-    place_of = _places(parts)
-    measured_at = runs
-    if form.fill:
-        runs, filled = fill(runs, first.names, form.gap)
-        notes += filled
-    if form.repair:
-        states = [first.names.index(name) for name in choice.states]
-        runs, bridged = bridge(runs, first.names, states)
-        notes += bridged
-    added = np.isfinite(runs.values) & ~np.isfinite(measured_at.values)
-    marks = None
-    if added.any():
-        marks = np.empty_like(added)
-        marks[runs.rows] = added  # by row of the table; repairs change the order
-    if form.repair:
-        runs, repairs = repair_runs(
-            runs, choice.time, first.names, form.gap, grouped=grouped, source=source
-        )
+    runs, filled, notes = _joined(parts, labels), None, merged([part.notes for part in parts])
+    if choice.form.repair:
+        runs, filled, repairs = _repaired(runs, first.names, choice, grouped, source)
         notes += repairs
+    row_in_source = _row_locator(parts)
     part_units = {name: unit for part in parts for name, unit in part.units.items()}
     clean = {name: clean_pattern(name) if "*" in name else name for name in choice.numeric}
 
@@ -165,45 +149,53 @@ def dataset_of(
         indices = [first.names.index(name) for name in names]
         return runs.values[:, indices] if names else None
 
-    def unmeasured() -> np.ndarray | None:
-        if marks is None:
-            return None
-        state_marks = marks[runs.rows][:, [first.names.index(name) for name in choice.states]]
-        return state_marks if state_marks.any() else None
-
-    def named(names: Sequence[str]) -> tuple[str, ...]:
-        return tuple(clean[name] for name in names)
-
     data = Dataset.checked(
         times=runs.times,
         states=columns(choice.states),
         inputs=columns(choice.inputs),
         derivatives=columns(choice.derivatives),
-        filled=unmeasured(),
+        filled=filled,
         lengths=runs.lengths,
         labels=short_labels(runs.labels),
         derivative_names=choice.derivatives,
         positions={clean[p]: v and clean[v] for p, v in choice.positions.items()},
-        state_names=named(choice.states),
-        input_names=named(choice.inputs),
+        state_names=tuple(clean[name] for name in choice.states),
+        input_names=tuple(clean[name] for name in choice.inputs),
         time_name=choice.time,
         group_name=choice.group,
         units={name: unit for name, unit in part_units.items()
-               if name in (choice.time, *choice.states, *choice.inputs)} | dict(units or {}),
+               if name in (choice.time, *choice.states, *choice.inputs)} | choice.units,
         source=source,
         row_word=first.table.row_word,
-        row_of=lambda index: place_of(int(runs.rows[index]))[1],
-        source_of=(lambda index: place_of(int(runs.rows[index]))[0]) if is_multiple else None,
+        row_of=lambda index: row_in_source(int(runs.rows[index]))[1],
+        source_of=(lambda index: row_in_source(int(runs.rows[index]))[0]) if is_multiple else None,
         grouped=grouped,
         notes=notes,
-        gap=form.gap,
+        gap=choice.form.gap,
         unused=tuple(dict.fromkeys(name for part in parts for name in part.table.others)),
         is_chunk=is_chunk,
     )  # fmt: skip
-    if not form.repair and not is_chunk:
+    if not choice.form.repair and not is_chunk:
         cut = replace(runs, lengths=data.run_lengths, labels=data.labels)
-        warn_of_gaps(cut, form.gap, choice.time, source)
+        warn_of_gaps(cut, choice.form.gap, choice.time, source)
     return data
+
+
+def _repaired(
+    runs: Runs, names: tuple[str, ...], choice: Choice, grouped: bool, source: str
+) -> tuple[Runs, Bool[np.ndarray, "N n"] | None, tuple[Note, ...]]:
+    """Return the repaired runs, a mask of the states that were filled in, and notes."""
+    measured, gap, notes = runs, choice.form.gap, ()
+    states = [names.index(name) for name in choice.states]
+    if choice.form.fill:
+        runs, notes = fill(runs, names, gap)
+    runs, bridged = bridge(runs, names, states)
+    is_new = np.isfinite(runs.values) & ~np.isfinite(measured.values)
+    by_table_row = np.empty_like(is_new)
+    by_table_row[runs.rows] = is_new  # repairs change the order of rows
+    runs, repairs = repair_runs(runs, choice.time, names, gap, grouped=grouped, source=source)
+    filled = by_table_row[runs.rows][:, states]
+    return runs, filled if filled.any() else None, (*notes, *bridged, *repairs)
 
 
 def _joined(parts: Sequence[SourceNumbers], labels: Sequence[str]) -> Runs:
@@ -223,9 +215,7 @@ def _joined(parts: Sequence[SourceNumbers], labels: Sequence[str]) -> Runs:
     )
 
 
-def sort_into_runs(
-    times: Float[np.ndarray, " N"], values: Float[np.ndarray, "N k"], keys: Stretches | None
-) -> Runs:
+def sort_into_runs(times: Times, values: Float[np.ndarray, "N k"], keys: Stretches | None) -> Runs:
     """Return rows with the same label as a run, in the order of their first rows.
 
     Nothing is copied if the rows of each run are consecutive.
@@ -277,66 +267,66 @@ def merged(notes: Sequence[tuple[Note, ...]]) -> tuple[Note, ...]:
     )  # fmt: skip
 
 
-def _places(parts: Sequence[SourceNumbers]) -> Callable[[int], tuple[str, int]]:
+def _row_locator(parts: Sequence[SourceNumbers]) -> Callable[[int], tuple[str, int]]:
     """Return a function that maps a row of all sources to its source and its number there."""
     starts: Int[np.ndarray, " parts"] = np.cumsum([0, *(len(part.times) for part in parts)])
 
-    def place_of(row: int) -> tuple[str, int]:
+    def row_in_source(row: int) -> tuple[str, int]:
         part = int(np.searchsorted(starts, row, side="right")) - 1
         table = parts[part].table
         return table.source, table.row_of(row - int(starts[part]))
 
-    return place_of
+    return row_in_source
 
 
 PACKED_SUFFIXES = (".gz", ".zst", ".zip", ".bz2", ".xz")
 
 
-def source_numbers(source: Any, choice: Choice, form: Format) -> SourceNumbers:
+def source_numbers(source: Any, choice: Choice) -> SourceNumbers:
     """Return the numbers of a file or frame."""
-    table = _source_table(source, choice, form)
-    if form.long is not None:
-        table = from_long(table, choice, form)
+    table = _source_table(source, choice)
+    if choice.form.long is not None:
+        table = from_long(table, choice)
     if choice.patterns:
         table = from_side_by_side(table, choice)
-    return table_numbers(table, choice, form)
+    return table_numbers(table, choice)
 
 
-def _source_table(source: Any, choice: Choice, form: Format) -> Table:
+def _source_table(source: Any, choice: Choice) -> Table:
     if is_frame(source):
-        return read_frame(source, choice, form)
+        return read_frame(source, choice)
     with local(source) as file:
-        return _file_table(file, choice, form)
+        return _file_table(file, choice)
 
 
-def _file_table(source: Path, choice: Choice, form: Format) -> Table:
+def _file_table(source: Path, choice: Choice) -> Table:
     suffix = source.suffix.lower()
     if suffix in COLUMNAR_SUFFIXES:
-        return read_columnar(source, choice, form)
+        return read_columnar(source, choice)
     if suffix in EXCEL_SUFFIXES:
-        return read_excel(source, choice, form)
+        return read_excel(source, choice)
     if suffix in (".xls", ".ods"):
         raise DataError(f"{source.name} is an unsupported spreadsheet; save it as .xlsx or CSV.")
-    if form.sheet is not None:
+    if choice.form.sheet is not None:
         raise DataError(f"sheet must be omitted: '{source.name}' is not an Excel workbook.")
     if packing(source) == "zip" and suffix not in PACKED_SUFFIXES:
         raise DataError(
             f"{source.name} is a zip archive or a spreadsheet; give it a name that ends in .zip or "
             f".xlsx."
         )
-    return read_csv(source, choice, form)
+    return read_csv(source, choice)
 
 
 RUN = "\0run"
 """The column that identifies the run if the layout does."""
 
 
-def from_long(table: Table, choice: Choice, form: Format) -> Table:
+def from_long(table: Table, choice: Choice) -> Table:
     """Return a table with one row per time and quantity as one row per time.
 
     Quantities that were not measured at a time are missing there."""
-    assert form.long is not None
-    variable, value = form.long
+    assert choice.form.long is not None
+    variable, value = choice.form.long
     quantity = np.array([text_of(cell) for cell in table.columns[variable].tolist()])
     values, times = table.columns[value], table.columns[choice.time]
     keys = [times] if choice.group is None else [table.columns[choice.group], times]
@@ -365,7 +355,7 @@ def from_long(table: Table, choice: Choice, form: Format) -> Table:
                 f"{table.at(int(repeated))}: '{name}' has a second value for the same time. Keep "
                 f"one, or pass group=..., the column that identifies the run."
             )
-        if len(cells) < len(first) and not form.repair:
+        if len(cells) < len(first) and not choice.form.repair:
             missing = int(first[np.setdiff1d(np.arange(len(first)), cells)[0]])
             raise DataError(
                 f"{table.at(missing)}: '{name}' has no value for this time, nor for "

@@ -5,7 +5,7 @@ Times may be dates, clock times, durations or counts since 1970.
 
 import re
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, final
@@ -14,11 +14,10 @@ import numpy as np
 from jaxtyping import Float
 
 from ..._common.errors import DataError
+from .._checks import DATE, DECIMAL_COMMA, parse_number
 from .._schema import Note
 from ._choice import TIME_UNITS, Format
 
-_DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}|\d{1,2}:\d{2}")
-_COMMA = re.compile(r"[+-]?\d+,\d+")
 _WITH_UNIT = re.compile(r"[+-]?\d+(?:[.,]\d+)?(?:[eE][+-]?\d+)? ?(?=[^\W\d]|[%°])\D.{0,9}")
 _TOTAL = re.compile(
     r"(grand )?(total|sum|mean|average|avg|min|max|std|count|summe|mittelwert)\b.*", re.IGNORECASE
@@ -60,12 +59,8 @@ class Table:
 
 
 def is_number(text: str) -> bool:
-    """Return whether Python reads a text as a number, not counting 1_000."""
-    try:
-        float(text.replace("_", "?"))
-    except ValueError:
-        return False
-    return True
+    """Return whether a text is a number with a decimal point."""
+    return parse_number(text) is not None
 
 
 def plain_numbers(cells: Any, decimal: str) -> Float[np.ndarray, " N"] | None:
@@ -95,23 +90,24 @@ def numbers_of(table: Table, name: str, form: Format, group: str = "") -> Float[
         raise DataError(
             f"{table.at(0)}: column '{name}' contains dates or durations, which only time=... may."
         )
-    cells = [text_of(cell).replace("\u2212", "-") for cell in column.tolist()]  # typographic minus
-    parsed = plain_numbers(cells, table.decimal) if cells else np.zeros(0)
-    if parsed is not None:
-        return _without_marks(parsed, table, name, form, group)
+    cells = column.tolist()
     values = np.full(len(cells), np.nan)
     for row, cell in enumerate(cells):
-        has_point = table.decimal == "," and "." in cell
-        text = cell.replace(",", ".") if table.decimal == "," else cell
-        if is_number(text) and not has_point:
-            values[row] = float(text)
-        elif not form.is_missing(cell):
+        if isinstance(cell, float) and cell == cell:
+            values[row] = cell
+            continue
+        text = text_of(cell).replace("\u2212", "-")  # typographic minus
+        number = parse_number(text, table.decimal)
+        if number is not None:
+            values[row] = number
+        elif not form.is_missing(text):
             raise DataError(
-                f"{table.at(row)}{_run(table, group, row)}: column '{name}' holds '{cell}', which "
-                f"is not a number.{_advice(cell, name, table.decimal)}"
+                f"{table.at(row)}{_run(table, group, row)}: column '{name}' holds '{text}', which "
+                f"is not a number.{_advice(text, name, table.decimal)}"
             )
         elif not form.repair:
-            raise DataError(_missing(table, name, cells, row, _run(table, group, row)))
+            texts = [text_of(cell) for cell in cells]
+            raise DataError(_missing(table, name, texts, row, _run(table, group, row)))
     return _without_marks(values, table, name, form, group)
 
 
@@ -138,30 +134,25 @@ def _run(table: Table, group: str, row: int) -> str:
 
 def _missing(table: Table, name: str, cells: list[str], row: int, run: str) -> str:
     location, remainder = f"{table.at(row)}{run}: column '{name}'", cells[row:]
+    fix = "Correct it; pass repair=True to leave out such rows, or fill=True to fill them in."
     if cells[row]:
-        return (
-            f"{location} holds '{cells[row]}', a missing value. Correct it; pass repair=True to "
-            f"leave out such rows, or fill=True to fill them in."
-        )
+        return f"{location} holds '{cells[row]}', a missing value. {fix}"
     if len(remainder) > 1 and not any(remainder):
         return (
             f"{location} ends here, {len(remainder)} rows before the others. Complete the column "
             f"or remove these rows; pass repair=True to leave them out."
         )
-    return (
-        f"{location} is empty. Correct it; pass repair=True to leave out such rows, or fill=True "
-        f"to fill them in."
-    )
+    return f"{location} is empty. {fix}"
 
 
 def _advice(text: str, name: str, decimal: str) -> str:
     if text == name:
         return " The header is repeated there; remove the line."
-    if _DATE.match(text) and not _COMMA.fullmatch(text):
+    if DATE.match(text) and not DECIMAL_COMMA.fullmatch(text):
         return " Only time=... may contain dates."
     if decimal == "," and "." in text and is_number(text):
         return " Decimals were read as written with a comma; pass decimal='.' if they are not."
-    if _COMMA.fullmatch(text):
+    if DECIMAL_COMMA.fullmatch(text):
         return " Write decimals with a point, or pass decimal=',' if this is one."
     if _THOUSANDS.fullmatch(text):
         return " Write numbers without a sign between thousands."
@@ -174,8 +165,7 @@ def _advice(text: str, name: str, decimal: str) -> str:
             f" Remove the line if it is not a measurement, or pass missing='{text}' and "
             f"repair=True to leave it out."
         )
-    short = f" If it stands for a missing value, pass missing='{text}'." if len(text) < 20 else ""
-    return short
+    return f" If it stands for a missing value, pass missing='{text}'." if len(text) < 20 else ""
 
 
 _ISO = re.compile(
@@ -297,19 +287,34 @@ def _from_counts(column: np.ndarray, unit_name: str) -> tuple[np.ndarray, Note] 
 def _time_text(cell: Any) -> str:
     if isinstance(cell, datetime) and cell == cell:
         return cell.isoformat()
-    if isinstance(cell, timedelta):
-        return f"{'-' if cell < timedelta(0) else ''}PT{abs(cell).total_seconds():.9f}S"
-    return text_of(cell)
+    return duration_text(cell) if isinstance(cell, timedelta) else text_of(cell)
+
+
+def duration_text(duration: timedelta) -> str:
+    """Return a duration in the notation of ISO 8601."""
+    return f"{'-' if duration < timedelta(0) else ''}PT{abs(duration).total_seconds():.9f}S"
+
+
+def _matches(
+    match: Callable[[str], re.Match[str] | None], cells: Iterable[str]
+) -> list[re.Match[str]] | None:
+    """Return the match of each cell, or None at the first cell without one."""
+    result = []
+    for cell in cells:
+        if (cell_match := match(cell)) is None:
+            return None
+        result.append(cell_match)
+    return result
 
 
 def _iso_dates(cells: list[str]) -> np.ndarray | None:
-    matches = [_ISO.fullmatch(cell) for cell in cells]
-    if not all(matches):
+    matches = _matches(_ISO.fullmatch, cells)
+    if matches is None:
         return None
-    zones = [match[2] for match in matches if match]
+    zones = [match[2] for match in matches]
     if len({zone == "" for zone in zones}) > 1:
         return None
-    texts = [match[1].replace(",", ".") for match in matches if match]
+    texts = [match[1].replace(",", ".") for match in matches]
     if not ("1700" < min(texts) and max(texts) < "2262"):  # the range of nanoseconds
         return None
     try:
@@ -330,10 +335,10 @@ def _offset(zone: str) -> int:
 
 
 def _durations(cells: list[str]) -> np.ndarray | None:
-    matches = [_CLOCK.fullmatch(cell) or _PERIOD.fullmatch(cell) for cell in cells]
-    if not all(matches):
+    matches = _matches(lambda cell: _CLOCK.fullmatch(cell) or _PERIOD.fullmatch(cell), cells)
+    if matches is None:
         return None
-    return np.array([_nanoseconds(match) for match in matches if match], dtype="m8[ns]")
+    return np.array([_nanoseconds(match) for match in matches], dtype="m8[ns]")
 
 
 def _nanoseconds(match: re.Match[str]) -> int:
@@ -351,10 +356,10 @@ def _dates_by_day(cells: list[str]) -> np.ndarray | None:
 
     Of the last kind some day must exceed 12, so that the month is known.
     """
-    matches = [_BY_DAY.fullmatch(_BY_MONTH.sub(_with_number, cell)) for cell in cells]
-    if not all(matches):
+    matches = _matches(lambda cell: _BY_DAY.fullmatch(_BY_MONTH.sub(_with_number, cell)), cells)
+    if matches is None:
         return None
-    parts = [match.groups() for match in matches if match]
+    parts = [match.groups() for match in matches]
     day_first = _day_first(parts)
     if day_first is None:
         return None
@@ -378,10 +383,10 @@ def _day_first(parts: Sequence[Any]) -> bool | None:
     """Return whether the day is before the month, or None if that is ambiguous."""
     if all(sign == "." for _, sign, *_ in parts):
         return True
-    ones, twos = [int(p[0]) for p in parts], [int(p[2]) for p in parts]
-    if max(ones) > 12 >= max(twos):
+    max_first, max_second = (max(int(part[i]) for part in parts) for i in (0, 2))
+    if max_first > 12 >= max_second:
         return True
-    if max(twos) > 12 >= max(ones):
+    if max_second > 12 >= max_first:
         return False
     return None
 

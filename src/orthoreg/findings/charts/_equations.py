@@ -58,30 +58,30 @@ def equations_of(model: AbstractFittedModel, findings: Findings) -> tuple[Equati
     labels = equation_labels(model)
     rows = {(row.equation, row.term): row for row in findings.terms}
     shares = {row.equation: row.residual_share for row in findings.certificate}
-    relations = {one.place: one for one in _relations(model)}
+    relations = {one.index: one for one in _relations(model)}
     result = []
     for typeset, latex in zip(_typeset(model), model.to_latex(), strict=True):
-        place, label = typeset.place, labels[typeset.place]
-        if place in relations:
-            pieces = tuple(Term(term.signed, "learned") for term in relations[place].terms)
-            result.append(Equation(relations[place].left, pieces, label))
+        index, label = typeset.index, labels[typeset.index]
+        if index in relations:
+            pieces = tuple(Term(term.signed, "learned") for term in relations[index].terms)
+            result.append(Equation(relations[index].left, pieces, label))
             continue
         terms = []
         for term in typeset.terms:
             kind, note, probability = "learned", "", ""
             if typeset.is_given or term.is_given:
                 kind = "given"
-            elif term.place is None:
+            elif term.index is None:
                 kind = "network"
                 note = f"{percent(shares.get(label, 0.0))} of the size"
-            name = "" if term.place is None else model.feature_names_[term.place]
+            name = "" if term.index is None else model.feature_names_[term.index]
             row = rows.get((label, name))
             if kind == "learned" and row is not None:
                 if row.low is not None and row.high is not None:
                     note = interval(row.low, row.high).replace("-", "−")
                 probability = row.share
             terms.append(Term(term.signed, kind, name, note, probability))
-        unit = _unit(model, model.output_names_[place])
+        unit = _unit(model, model.output_names_[index])
         result.append(Equation(typeset.left, tuple(terms), label, unit, latex))
     return tuple(result)
 

@@ -1,4 +1,4 @@
-"""`Atom`: a formula of one's own for the search."""
+"""`Atom`: a user's formula for the search."""
 
 from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
@@ -10,11 +10,10 @@ import numpy as np
 from ..._common.errors import FormulaError, InputError, quoted, suggestion
 from ...data import Extent
 from ...terms import Variable, parameters_of, parse, substitute, variables_of
-from ._shapes import Shape
+from . import _limits as limits
+from ._parametric_term import ParametricTerm
 
 _PLACES = ("z", "w")  # stand for any variable, unless the data have variables of these names
-_VALUES = {1: 9, 2: 5, 3: 3}  # of each parameter on a grid, by how many there are
-_FEWEST_VALUES = 2
 
 
 @final
@@ -54,44 +53,50 @@ class Atom:
                 )
         object.__setattr__(self, "formula", formula)
         object.__setattr__(
-            self, "bounds", tuple((name, _ends(formula, name, b)) for name, b in bounds.items())
+            self,
+            "bounds",
+            tuple((name, _ends(formula, name, given)) for name, given in bounds.items()),
         )
 
     def __repr__(self) -> str:
-        ends = "".join(f", {name}=({low:g}, {high:g})" for name, (low, high) in self.bounds)
-        return f"Atom({self.formula!r}{ends})"
+        bounds = "".join(f", {name}=({low:g}, {high:g})" for name, (low, high) in self.bounds)
+        return f"Atom({self.formula!r}{bounds})"
 
-    def shapes(self, names: Sequence[str], extent: Extent) -> list[Shape]:
-        """The formula with each choice of variables in the place of z and w, where it is finite
-        on all of the data."""
+    def terms(self, names: Sequence[str], extent: Extent) -> list[ParametricTerm]:
+        """Return the formula for each choice of the variables z and w, as terms that are finite on
+        all data."""
         bounds = dict(self.bounds)
-        item = parse(self.formula, tuple(names), {*bounds, *_PLACES}, free=True)
-        free = parameters_of(item) - bounds.keys()
+        template = parse(self.formula, tuple(names), {*bounds, *_PLACES}, free=True)
+        free = parameters_of(template) - bounds.keys()
         self._refuse_unknown(free - set(_PLACES), names)
-        self._refuse_constant(variables_of(item), names, extent)
+        self._refuse_constant(variables_of(template), names, extent)
         moving = [Variable(v, names[v]) for v in np.flatnonzero(extent.varies).tolist()]
-        places = [name for name in _PLACES if name in free]
-        shapes = []
-        for chosen in permutations(moving, len(places)):
-            expression = substitute(item, dict(zip(places, chosen, strict=True)))
-            shapes.append(self._shape(expression, bounds))
-        if not shapes or not variables_of(shapes[0].expression):
+        placeholders = [name for name in _PLACES if name in free]
+        terms = []
+        for arguments in permutations(moving, len(placeholders)):
+            expression = substitute(template, dict(zip(placeholders, arguments, strict=True)))
+            terms.append(self._with_values(expression, bounds))
+        if not terms or not variables_of(terms[0].expression):
             raise FormulaError(
                 f"Atom('{self.formula}') is a function of no variable that moves; the data have "
                 f"{quoted(names)}, and z and w stand for any of them."
             )
-        found = [one for one in map(lambda one: _where_finite(one, extent), shapes) if one]
-        if not found:
-            raise InputError(self._undefined(shapes[0], names, extent))
-        return found
+        defined = [term for term in map(lambda term: _where_finite(term, extent), terms) if term]
+        if not defined:
+            raise InputError(self._undefined(terms[0], names, extent))
+        return defined
 
-    def _shape(self, expression: Any, bounds: dict[str, tuple[float, float]]) -> Shape:
-        used = tuple(name for name in bounds if name in parameters_of(expression))
-        each = _VALUES.get(len(used), _FEWEST_VALUES)
-        axes = [_spaced(*bounds[name], each) for name in used]
-        grid = np.array(list(product(*axes)), dtype=float).reshape(each ** len(used), len(used))
-        low, high = (tuple(bounds[name][end] for name in used) for end in (0, 1))
-        return Shape(expression, "own", used, grid, low, high)
+    def _with_values(
+        self, expression: Any, bounds: dict[str, tuple[float, float]]
+    ) -> ParametricTerm:
+        parameters = tuple(name for name in bounds if name in parameters_of(expression))
+        count = limits.ATOM_VALUES.get(len(parameters), limits.MIN_ATOM_VALUES)
+        axes = [_spaced(*bounds[name], count) for name in parameters]
+        grid = np.array(list(product(*axes)), dtype=float).reshape(
+            count ** len(parameters), len(parameters)
+        )
+        low, high = (tuple(bounds[name][end] for name in parameters) for end in (0, 1))
+        return ParametricTerm(expression, "own", parameters, grid, low, high)
 
     def _refuse_unknown(self, unknown: Set[str], names: Sequence[str]) -> None:
         for name in sorted(unknown):
@@ -106,40 +111,41 @@ class Atom:
             if not extent.varies[v]:
                 raise InputError(
                     f"Atom('{self.formula}'): '{names[v]}' has one distinct value in the data, "
-                    f"{extent.low[v]:g}, so that no function of it can be told from a constant."
+                    f"{extent.low[v]:g}, so a function of it is a constant on these data."
                 )
 
-    def _undefined(self, shape: Shape, names: Sequence[str], extent: Extent) -> str:
-        finite: Any = np.isfinite(shape.columns(extent.sample, shape.grid)).all(axis=1)
-        row = extent.sample[int(np.argmin(finite))]
-        where = ", ".join(f"{names[v]} = {row[v]:.4g}" for v in variables_of(shape.expression))
+    def _undefined(self, term: ParametricTerm, names: Sequence[str], extent: Extent) -> str:
+        is_finite: Any = np.isfinite(term.columns(extent.sample, term.grid)).all(axis=1)
+        row = extent.sample[int(np.argmin(is_finite))]
+        where = ", ".join(f"{names[v]} = {row[v]:.4g}" for v in variables_of(term.expression))
         return (
-            f"Atom('{self.formula}') is not finite on {int((~finite).sum())} of {len(finite)} "
-            f"rows, for instance at {where}. Change the formula or its bounds, or leave these "
-            f"rows out."
+            f"Atom('{self.formula}') is not finite on {int((~is_finite).sum())} of "
+            f"{len(is_finite)} rows, for instance at {where}. Change the formula or its bounds, "
+            f"or leave these rows out."
         )
 
 
-def _ends(formula: str, name: str, given: Any) -> tuple[float, float]:
+def _ends(formula: str, name: str, value: Any) -> tuple[float, float]:
     try:
-        low, high = (float(end) for end in given)
+        low, high = (float(bound) for bound in value)
     except (TypeError, ValueError):
         low = high = np.nan
     if not (np.isfinite([low, high]).all() and low < high):
         raise InputError(
             f"Atom('{formula}', {name}=...) needs two finite bounds, the lower one first, such as "
-            f"{name}=(0, 10); got {given!r}."
+            f"{name}=(0, 10); got {value!r}."
         )
     return low, high
 
 
 def _spaced(low: float, high: float, count: int) -> np.ndarray:
-    """Values between bounds: evenly in their logarithm where both are positive, else evenly."""
-    inside = (np.arange(count) + 0.5) / count
-    return low * (high / low) ** inside if low > 0 else low + (high - low) * inside
+    """Return values between bounds, evenly spaced in the logarithm if the bounds are positive."""
+    share = (np.arange(count) + 0.5) / count
+    return low * (high / low) ** share if low > 0 else low + (high - low) * share
 
 
-def _where_finite(shape: Shape, extent: Extent) -> Shape | None:
-    """The shape with those starts for which it is finite on all data; None if there are none."""
-    finite = np.isfinite(shape.columns(extent.sample, shape.grid)).all(axis=0)
-    return replace(shape, grid=shape.grid[finite]) if finite.any() else None
+def _where_finite(term: ParametricTerm, extent: Extent) -> ParametricTerm | None:
+    """Return the term with the starting values for which it is finite on all data, or None if there
+    are none."""
+    is_finite = np.isfinite(term.columns(extent.sample, term.grid)).all(axis=0)
+    return replace(term, grid=term.grid[is_finite]) if is_finite.any() else None

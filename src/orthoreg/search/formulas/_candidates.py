@@ -1,5 +1,4 @@
-"""From supports to candidates: parameters estimated, idle terms left out, constants made
-readable."""
+"""Candidates from supports: parameters are estimated, idle terms removed, constants simplified."""
 
 from collections.abc import Sequence, Set
 from dataclasses import dataclass, field, replace
@@ -11,25 +10,18 @@ import numpy as np
 from jaxtyping import Float
 
 from ...terms import Expression, to_text
-from ._dictionary import price_of
-from ._equation import Equation
+from . import _limits as limits
+from ._equation import DictionaryProblem, price_of
+from ._parametric_term import ParametricTerm
 from ._projection import Projection, project, subset_fits
-from ._shapes import Shape
-
-SIMPLE = (*(float(k) for k in range(1, 11)), 0.5, 1.5, 2.5)
-"""Numbers that a reader expects in a formula."""
-_NEAR = 0.02  # relative distance to a simple number that is tried, whatever the interval
-_PER_DIGIT = 2.0  # times log of how much larger a term is than the target
-_LEVEL = 2.0  # standard errors to either side
-_MOST_PAIRS = 8  # terms, above which pairs are not tried
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """One equation as a sum of terms, with what it costs in nats: the misfit, a price for each
-    term, and the excess of terms that cancel. `snapped` are the estimates and standard errors of
-    parameters that simple numbers took the place of; where these were sought, it `is_readable`."""
+    """One equation as a sum of terms, with its score in nats: misfit, a price for each term, and
+    the excess of terms that cancel. `snapped` holds estimates and standard errors of parameters
+    that were replaced by simple numbers; `is_readable` says whether such numbers were tried."""
 
     output: int
     fit: Projection
@@ -49,203 +41,211 @@ class Candidate:
         return self.nats + self.price
 
     @cached_property
-    def terms(self) -> tuple[Expression, ...]:
-        """With numbers in the place of parameters."""
+    def expressions(self) -> tuple[Expression, ...]:
+        """The terms with numbers in place of parameters."""
         return tuple(
-            shape.at(values) for shape, values in zip(self.fit.shapes, self.fit.values, strict=True)
+            term.at(values) for term, values in zip(self.fit.terms, self.fit.values, strict=True)
         )
 
     @property
     def new(self) -> tuple[int, ...]:
-        """The places of the terms that the library lacks."""
-        return tuple(k for k, shape in enumerate(self.fit.shapes) if not shape.known)
+        """The indices of the terms that the library lacks."""
+        return tuple(k for k, term in enumerate(self.fit.terms) if not term.known)
 
     @cached_property
     def structure(self) -> frozenset[str]:
-        """What the candidate is but for its numbers."""
-        return frozenset(to_text(shape.expression) for shape in self.fit.shapes)
+        """The formulas of the terms, whatever their numbers."""
+        return frozenset(to_text(term.expression) for term in self.fit.terms)
 
     @cached_property
     def new_terms(self) -> frozenset[str]:
-        """The new terms as they are printed, numbers rounded: equal for x**3 and x**p at p = 3."""
+        """The new terms as printed, with rounded numbers: equal for x**3 and x**p at p = 3."""
         return frozenset(
-            to_text(self.fit.shapes[k].at([float(f"{v:.4g}") for v in self.fit.values[k]]))
+            to_text(self.fit.terms[k].at([float(f"{v:.4g}") for v in self.fit.values[k]]))
             for k in self.new
         )
 
     @cached_property
     def new_structure(self) -> frozenset[str]:
-        """The new terms without their numbers."""
-        return frozenset(to_text(self.fit.shapes[k].expression) for k in self.new)
+        """The formulas of the new terms."""
+        return frozenset(to_text(self.fit.terms[k].expression) for k in self.new)
 
     def proposes_the_same(self, other: "Candidate") -> bool:
-        """Whether the new terms of two candidates are the same formula."""
+        """Return whether the new terms of two candidates are the same formulas."""
         return self.new_terms == other.new_terms or self.new_structure == other.new_structure
 
     def values(self, points: Float[np.ndarray, "P V"]) -> Float[np.ndarray, " P"]:
-        """The right-hand side at points."""
+        """Return the right-hand side at points."""
         total, fit = np.zeros(len(points)), self.fit
-        for shape, values, w in zip(fit.shapes, fit.values, fit.coefficients, strict=True):
-            total += w * shape.columns(points, np.array([values]).reshape(1, -1))[:, 0]
+        for term, values, w in zip(fit.terms, fit.values, fit.coefficients, strict=True):
+            total += w * term.columns(points, np.array([values]).reshape(1, -1))[:, 0]
         return total
 
     def standard_errors(self) -> Float[np.ndarray, " m"]:
-        """Of the coefficients, then of the free parameters."""
+        """Return the standard errors of the coefficients, then of the free parameters."""
         return np.sqrt(np.maximum(np.diag(self.fit.covariance), 0.0) * self.mse)
 
 
-def candidate(equation: Equation, fit: Projection | None) -> Candidate | None:
-    """What a projection costs."""
+def scored_fit(equation: DictionaryProblem, fit: Projection | None) -> Candidate | None:
+    """Return a fit with its prices, or None if it is not finite."""
     if fit is None or not np.isfinite(fit.rss):
         return None
     prices = term_prices(fit, equation.count)
     rows = len(equation.target)
-    free = rows - len(fit.covariance)
+    freedom = rows - len(fit.covariance)
     return Candidate(
         equation.output,
         fit,
         float(equation.nats(fit.rss)),
         prices,
         _excess(equation, fit),
-        fit.rss / max(free, 1),
+        fit.rss / max(freedom, 1),
     )
 
 
 def term_prices(
     fit: Projection, count: float, elsewhere: Set[Expression] | None = None
 ) -> tuple[float, ...]:
-    """What each term costs; a denominator that terms share is paid for once. Symbols of terms, or
-    of formulas, that are `elsewhere` already cost little; those of shared ones where that is not
-    known yet."""
+    """Return the price of each term; a shared denominator is paid for once. Terms and formulas in
+    `elsewhere`, those of other equations, have cheap symbols."""
     prices, paid = [], False
-    for shape, values in zip(fit.shapes, fit.values, strict=True):
-        if shape.numerator is not None and paid:
-            shape, values = Shape(shape.numerator, shape.family), ()
-        paid |= shape.numerator is not None
+    for term, values in zip(fit.terms, fit.values, strict=True):
+        if term.numerator is not None and paid:
+            term, values = ParametricTerm(term.numerator, term.family), ()
+        paid |= term.numerator is not None
         if elsewhere is not None:
-            forms = {shape.at(values), shape.expression, shape.copy_of}
-            shape = replace(shape, is_shared=not forms.isdisjoint(elsewhere))
-        prices.append(price_of(shape, values, count))
+            forms = {term.at(values), term.expression, term.copy_of}
+            term = replace(term, is_shared=not forms.isdisjoint(elsewhere))
+        prices.append(price_of(term, values, count))
     return tuple(prices)
 
 
-def _excess(equation: Equation, fit: Projection) -> float:
-    """What terms cost that are larger than the target and cancel: the digits of their
-    coefficients that it takes, log(|w| |phi| / |y|) nats each."""
+def _excess(equation: DictionaryProblem, fit: Projection) -> float:
+    """Return the price of terms that are larger than the target and cancel: the additional digits
+    of their coefficients, log(|w| |phi| / |y|) nats each."""
     size = np.array([
-        np.linalg.norm(equation.whitened(shape, values))
-        for shape, values in zip(fit.shapes, fit.values, strict=True)
+        np.linalg.norm(equation.whitened(term, values))
+        for term, values in zip(fit.terms, fit.values, strict=True)
     ])  # fmt: skip
     ratio = np.abs(fit.coefficients) * size / max(np.sqrt(equation.square), 1e-300)
-    return _PER_DIGIT * float(np.log(np.maximum(ratio, 1.0)).sum())
+    return limits.CANCELLATION_PRICE * float(np.log(np.maximum(ratio, 1.0)).sum())
 
 
-def rescored(equation: Equation, found: Candidate) -> Candidate:
-    """The candidate with the noise that the equation has now."""
-    return replace(found, nats=float(equation.nats(found.fit.rss)), is_readable=False)
+def rescored(equation: DictionaryProblem, candidate: Candidate) -> Candidate:
+    """Return the candidate scored with the current noise of the equation."""
+    return replace(candidate, nats=float(equation.nats(candidate.fit.rss)), is_readable=False)
 
 
-def polish(equation: Equation, columns: Sequence[int]) -> Candidate | None:
-    """The columns with their parameters estimated, without the terms that the score does not
-    miss."""
-    shapes = [equation.shapes[equation.shape[k]] for k in columns]
+def polish(equation: DictionaryProblem, columns: Sequence[int]) -> Candidate | None:
+    """Return the columns with estimated parameters, without terms that do not improve the score;
+    None if they cannot be fitted."""
+    terms = [equation.terms[equation.term_of_column[k]] for k in columns]
     values = [equation.values[k] for k in columns]
-    found = candidate(equation, project(equation, shapes, values))
-    return None if found is None else prune(equation, found)
+    fitted = scored_fit(equation, project(equation, terms, values))
+    return None if fitted is None else prune(equation, fitted)
 
 
-def prune(equation: Equation, found: Candidate) -> Candidate:
-    """Without terms, or pairs of them (which may cancel), for as long as that lowers the score."""
-    while len(found.fit.shapes) > 1:
-        places = range(len(found.fit.shapes))
-        left_out = [{k} for k in places]
-        if 2 < len(places) <= _MOST_PAIRS:
-            left_out += [set(pair) for pair in combinations(places, 2)]
-        tried = [candidate(equation, fit) for fit in subset_fits(equation, found.fit, left_out)]
-        best = min((one for one in tried if one), key=lambda one: one.score, default=None)
-        if best is None or best.score >= found.score:
-            break
-        again = candidate(
-            equation, project(equation, best.fit.shapes, best.fit.values, best.fit.held)
+def prune(equation: DictionaryProblem, candidate: Candidate) -> Candidate:
+    """Remove single terms, or pairs that cancel, while that lowers the score."""
+    while len(candidate.fit.terms) > 1:
+        indices = range(len(candidate.fit.terms))
+        removals = [{k} for k in indices]
+        if 2 < len(indices) <= limits.MAX_TERMS_PAIRED:
+            removals += [set(pair) for pair in combinations(indices, 2)]
+        candidates = [
+            scored_fit(equation, fit) for fit in subset_fits(equation, candidate.fit, removals)
+        ]
+        best = min(
+            (other for other in candidates if other), key=lambda other: other.score, default=None
         )
-        found = again if again is not None and again.score <= best.score else best
-    return with_errors(equation, found)
+        if best is None or best.score >= candidate.score:
+            break
+        refitted = scored_fit(
+            equation, project(equation, best.fit.terms, best.fit.values, best.fit.held)
+        )
+        candidate = refitted if refitted is not None and refitted.score <= best.score else best
+    return with_covariance(equation, candidate)
 
 
-def with_errors(equation: Equation, found: Candidate) -> Candidate:
-    """The candidate with the covariance of its constants, which trials do without."""
-    if not np.isnan(found.fit.covariance).any():
-        return found
-    fit = found.fit
-    again = project(equation, fit.shapes, fit.values, fit.held, rounds=0)
-    return found if again is None else replace(found, fit=again)
+def with_covariance(equation: DictionaryProblem, candidate: Candidate) -> Candidate:
+    """Return the candidate with the covariance of its constants, which trial fits omit."""
+    if not np.isnan(candidate.fit.covariance).any():
+        return candidate
+    fit = candidate.fit
+    fit_with_errors = project(equation, fit.terms, fit.values, fit.held, rounds=0)
+    return candidate if fit_with_errors is None else replace(candidate, fit=fit_with_errors)
 
 
-def make_readable(equation: Equation, found: Candidate) -> Candidate:
-    """With simple numbers in the place of inner parameters near them, where the score does not
-    suffer, and as terms of the library what has become one of them."""
-    if found.is_readable:
-        return found
-    for group in found.fit.free:
-        for number in _simple_near(found, group[0]):
-            values = [list(v) for v in found.fit.values]
-            held = [list(h) for h in found.fit.held]
+def make_readable(equation: DictionaryProblem, candidate: Candidate) -> Candidate:
+    """Replace inner parameters by simple numbers nearby if the score does not increase, and
+    formulas that become library terms by these."""
+    if candidate.is_readable:
+        return candidate
+    for group in candidate.fit.free:
+        for number in _simple_near(candidate, group[0]):
+            values = [list(v) for v in candidate.fit.values]
+            held = [list(h) for h in candidate.fit.held]
             for k, i in group:
                 values[k][i], held[k][i] = number, True
-            tried = candidate(
+            simpler = scored_fit(
                 equation,
                 project(
                     equation,
-                    found.fit.shapes,
+                    candidate.fit.terms,
                     [tuple(v) for v in values],
                     [tuple(h) for h in held],
                 ),
             )
-            if tried is not None and tried.score <= found.score:
+            if simpler is not None and simpler.score <= candidate.score:
                 estimate = (
-                    found.fit.values[group[0][0]][group[0][1]],
-                    interval_half(found, group[0]),
+                    candidate.fit.values[group[0][0]][group[0][1]],
+                    interval_half(candidate, group[0]),
                 )
-                known = found.snapped | dict.fromkeys(group, estimate)
-                found = replace(tried, snapped=known)
+                snapped = candidate.snapped | dict.fromkeys(group, estimate)
+                candidate = replace(simpler, snapped=snapped)
                 break
-    return replace(_with_library_terms(equation, found), is_readable=True)
+    return replace(_with_library_terms(equation, candidate), is_readable=True)
 
 
-def _with_library_terms(equation: Equation, found: Candidate) -> Candidate:
-    """With terms of the library in the place of formulas that are the same, such as x**p with p
-    snapped to 2."""
-    known = {shape.expression: shape for shape in equation.shapes if shape.known}
-    fit = found.fit
-    places = {
-        k: known[term]
-        for k, (term, shape) in enumerate(zip(found.terms, fit.shapes, strict=True))
-        if not shape.known and all(fit.held[k]) and term in known
+def _with_library_terms(equation: DictionaryProblem, candidate: Candidate) -> Candidate:
+    """Replace formulas by equal library terms, such as x**p with p snapped to 2."""
+    known = {term.expression: term for term in equation.terms if term.known}
+    fit = candidate.fit
+    replaced = {
+        k: known[expression]
+        for k, (expression, term) in enumerate(zip(candidate.expressions, fit.terms, strict=True))
+        if not term.known and all(fit.held[k]) and expression in known
     }
-    if not places or len({*found.terms}) < len(found.terms):
-        return found
-    shapes = tuple(places.get(k, shape) for k, shape in enumerate(fit.shapes))
-    values = tuple(() if k in places else v for k, v in enumerate(fit.values))
-    held = tuple(() if k in places else h for k, h in enumerate(fit.held))
-    same = replace(fit, shapes=shapes, values=values, held=held)
-    snapped = {place: one for place, one in found.snapped.items() if place[0] not in places}
-    return replace(found, fit=same, prices=term_prices(same, equation.count), snapped=snapped)
+    if not replaced or len({*candidate.expressions}) < len(candidate.expressions):
+        return candidate
+    terms = tuple(replaced.get(k, term) for k, term in enumerate(fit.terms))
+    values = tuple(() if k in replaced else v for k, v in enumerate(fit.values))
+    held = tuple(() if k in replaced else h for k, h in enumerate(fit.held))
+    renamed = replace(fit, terms=terms, values=values, held=held)
+    snapped = {
+        index: estimate for index, estimate in candidate.snapped.items() if index[0] not in replaced
+    }
+    return replace(
+        candidate, fit=renamed, prices=term_prices(renamed, equation.count), snapped=snapped
+    )
 
 
-def _simple_near(found: Candidate, place: tuple[int, int]) -> list[float]:
-    """Simple numbers that the interval of a parameter contains, nearest first."""
-    k, i = place
-    shape: Shape = found.fit.shapes[k]
-    value = found.fit.values[k][i]
-    half = max(_LEVEL * interval_half(found, place), _NEAR * abs(value))
-    signed = [sign * number for number in SIMPLE for sign in (1.0, -1.0)]
-    inside = [n for n in signed if abs(n - value) <= half and shape.low[i] <= n <= shape.high[i]]
-    return sorted(inside, key=lambda n: abs(n - value))
+def _simple_near(candidate: Candidate, index: tuple[int, int]) -> list[float]:
+    """Return the simple numbers in the interval of a parameter, nearest first."""
+    k, i = index
+    term: ParametricTerm = candidate.fit.terms[k]
+    value = candidate.fit.values[k][i]
+    half = max(
+        limits.SIMPLE_ERRORS * interval_half(candidate, index), limits.SIMPLE_DISTANCE * abs(value)
+    )
+    signed = [sign * number for number in limits.SIMPLE_NUMBERS for sign in (1.0, -1.0)]
+    near = [n for n in signed if abs(n - value) <= half and term.low[i] <= n <= term.high[i]]
+    return sorted(near, key=lambda n: abs(n - value))
 
 
-def interval_half(found: Candidate, place: tuple[int, int]) -> float:
-    """The standard error of a parameter; zero where it was held."""
-    places = [j for j, group in enumerate(found.fit.free) if place in group]
-    if not places:
+def interval_half(candidate: Candidate, index: tuple[int, int]) -> float:
+    """Return the standard error of a parameter; zero if it was held."""
+    positions = [j for j, group in enumerate(candidate.fit.free) if index in group]
+    if not positions:
         return 0.0
-    return float(found.standard_errors()[len(found.fit.shapes) + places[0]])
+    return float(candidate.standard_errors()[len(candidate.fit.terms) + positions[0]])

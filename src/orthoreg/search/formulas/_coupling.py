@@ -1,5 +1,4 @@
-"""Equations of motion in which several accelerations stand together, M(q) q'' = F(q, q'): sought as
-they are written on paper, where they are short, and not solved for one acceleration each."""
+"""Equations of motion with several accelerations each, M(q) q'' = F(q, q')."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -9,7 +8,7 @@ from typing import NamedTuple, final
 import numpy as np
 from jaxtyping import Float
 
-from ...physics import MOST_COUPLED, Bound, Physics
+from ...physics import MAX_COUPLED, Bound, Physics
 from ...terms import (
     AbstractLibrary,
     Empty,
@@ -26,263 +25,290 @@ from ...terms import (
     to_text,
     variables_of,
 )
+from . import _limits as limits
 from ._beam import Support, beam, best_of, exchange
-from ._candidates import Candidate, candidate, prune, rescored
-from ._combinations import Combination, best_combinations, field_of
-from ._dictionary import dictionary
-from ._equation import Equation
+from ._candidates import Candidate, prune, rescored, scored_fit
+from ._equation import DictionaryProblem, dictionary
 from ._measurements import Measurements
+from ._parametric_term import ParametricTerm
 from ._projection import project
-from ._proposals import LEAST_GAIN, Gap
-from ._search import least_left
-from ._shapes import Shape
+from ._proposals import EquationResult
+from ._ranking import Combination, best_combinations, field_of
+from ._search import smallest_noise
 
-_DEPTH = 8
-_FITTED = 6  # supports at each temperature
-_EXCHANGED = 2  # factors of the own acceleration, whose columns are exchanged
-_PRUNED = 8  # of these, that idle terms are taken from
-_KEPT = 4  # candidates of an equation
-_SYSTEMS = 4
-_FARTHEST = 60.0  # nats behind the best system
-_TRIED = 60  # combinations, of which singular ones are left out
-_SMALLEST_RANGE = 0.5  # radians, below which a sine is a line
-_LEAST = 0.02  # of its largest value: a determinant that is less vanishes
-_LEAST_MASS = 0.1  # of the largest: less is a mass that vanishes
 _ONE = Number(1.0)
 
 
 @final
-class Coupled(NamedTuple):
-    """A candidate for each learned equation. Variables from the place `width` on are derivatives of
-    the outputs."""
+class CoupledSystem(NamedTuple):
+    """A candidate for each learned equation. Variables from index `width` on are derivatives of the
+    outputs."""
 
     candidates: tuple[Candidate, ...]
     width: int
 
     @property
     def score(self) -> float:
-        """By rows alone."""
-        return sum(one.score for one in self.candidates)
+        """The score on rows."""
+        return sum(candidate.score for candidate in self.candidates)
 
 
 def coupled_systems(
-    rows: Measurements, gaps: Sequence[Gap], goes_on: Callable[[], bool]
-) -> list[Coupled]:
-    """Systems of equations that hold several accelerations, best first, where they are clearly
-    better than the best candidates of the gaps, which hold one each."""
-    moving = {v: p for p, v in rows.given.items() if v in rows.learned}
-    if rows.slopes is None or not 1 < len(moving) <= MOST_COUPLED or len(moving) < len(gaps):
+    rows: Measurements, results: Sequence[EquationResult], should_continue: Callable[[], bool]
+) -> list[CoupledSystem]:
+    """Return systems of equations with several accelerations each, best first, if they clearly beat
+    the best candidates with one acceleration each. Such equations of motion, M(q) q'' = F(q, q'),
+    are short as they are written, and long once they are solved for one acceleration."""
+    position_of = {v: p for p, v in rows.given.items() if v in rows.learned}
+    if (
+        rows.slopes is None
+        or not 1 < len(position_of) <= MAX_COUPLED
+        or len(position_of) < len(results)
+    ):
         return []
     width = len(rows.names)
-    further = tuple(f"{name}'" for name in rows.outputs)
-    wide = replace(
+    rates = tuple(f"{name}'" for name in rows.outputs)
+    extended = replace(
         rows,
         points=np.hstack([rows.points, rows.slopes]),
         centres=np.hstack([rows.centres, rows.targets]),
         beyond=None,
-        names=(*rows.names, *further),
+        names=(*rows.names, *rates),
         sides=None if rows.sides is None else np.hstack([rows.sides, np.ones_like(rows.slopes)]),
     )
     problems, lists, gain = [], [], 0.0
-    for gap in gaps:
-        if not goes_on():
+    for result in results:
+        if not should_continue():
             return []
-        c = gap.equation.output
-        shapes = [*_known(gap.equation), *forces(rows, moving), *inertias(wide, width, moving, c)]
-        problems.append(Equation(wide, dictionary(shapes, wide), c))
-        lists.append(_search(problems[-1], width))
-        explicit = gap.candidates[0]
-        gain += problems[-1].nats(explicit.fit.rss) + explicit.price - lists[-1][0].score
-    if gain < LEAST_GAIN:
-        return []
-    if _is_singular(Coupled(tuple(found[0] for found in lists), width), rows):
-        lists = [
-            _independent(equation, found, width, goes_on)
-            for equation, found in zip(problems, lists, strict=True)
+        c = result.equation.output
+        terms = [
+            *_known(result.equation),
+            *forces(rows, position_of),
+            *inertias(extended, width, position_of, c),
         ]
-    systems = [Coupled(one, width) for one in best_combinations(lists, _TRIED)]
-    sound = [one for one in systems if _is_coupled(one) and not _is_singular(one, rows)]
-    return [one for one in sound if one.score - sound[0].score < _FARTHEST][:_SYSTEMS]
+        problems.append(DictionaryProblem(extended, dictionary(terms, extended), c))
+        lists.append(_search(problems[-1], width))
+        explicit = result.candidates[0]
+        gain += problems[-1].nats(explicit.fit.rss) + explicit.price - lists[-1][0].score
+    if gain < limits.MIN_GAIN:
+        return []
+    if _is_singular(CoupledSystem(tuple(candidates[0] for candidates in lists), width), rows):
+        lists = [
+            _independent(equation, candidates, width, should_continue)
+            for equation, candidates in zip(problems, lists, strict=True)
+        ]
+    systems = [
+        CoupledSystem(system, width) for system in best_combinations(lists, limits.COUPLED_TRIED)
+    ]
+    regular = [
+        system for system in systems if _is_coupled(system) and not _is_singular(system, rows)
+    ]
+    return [
+        system for system in regular if system.score - regular[0].score < limits.COUPLED_MAX_GAP
+    ][: limits.COUPLED_SYSTEMS]
 
 
 def _search(
-    equation: Equation, width: int, without: Expression | None = None, count: int = _FITTED
+    equation: DictionaryProblem,
+    width: int,
+    without: Expression | None = None,
+    count: int = limits.COUPLED_FITTED,
 ) -> list[Candidate]:
-    """The best candidates that do without a term. The own acceleration may have one factor that
-    changes: with more, sums that nearly vanish would explain it without any force."""
-    terms = [equation.shapes[place].expression for place in equation.shape]
-    own = np.array([width + equation.output in variables_of(term) for term in terms])
-    allowed = ~own & np.array([term != without for term in terms])
+    """Return the best candidates without a given term. The equation's acceleration may have one
+    factor that varies: with more, sums that nearly vanish would explain it without any force."""
+    terms = [equation.terms[place].expression for place in equation.term_of_column]
+    has_own = np.array([width + equation.output in variables_of(term) for term in terms])
+    allowed = ~has_own & np.array([term != without for term in terms])
     varied = [
-        beam(equation, allowed, [(int(k),)], depth=_DEPTH) for k in np.flatnonzero(own).tolist()
+        beam(equation, allowed, [(int(k),)], depth=limits.COUPLED_DEPTH)
+        for k in np.flatnonzero(has_own).tolist()
     ]
     varied = sorted(varied, key=lambda supports: _lowest(equation, supports))
-    plain = beam(equation, allowed, depth=_DEPTH)
-    chosen = [one for supports in varied[_EXCHANGED:] for one in best_of(equation, supports, 1)]
-    for supports in [plain, *varied[:_EXCHANGED]]:
+    plain = beam(equation, allowed, depth=limits.COUPLED_DEPTH)
+    chosen = [
+        each
+        for supports in varied[limits.COUPLED_EXCHANGED :]
+        for each in best_of(equation, supports, 1)
+    ]
+    for supports in [plain, *varied[: limits.COUPLED_EXCHANGED]]:
         chosen += best_of(equation, exchange(equation, allowed, supports), count)
-    found = [_fitted(equation, one.columns, width) for one in chosen]
-    sound = [one for one in found if one is not None]
+    fits = [_fitted(equation, each.columns, width) for each in chosen]
+    fitted = [each for each in fits if each is not None]
     if without is None:
-        fits = [(one.fit.rss, len(one.fit.shapes)) for one in sound]
-        equation.noise = least_left(equation, fits)
-    ordered = sorted((rescored(equation, one) for one in sound), key=lambda one: one.score)
-    smaller = [_in_units(equation, prune(equation, one), width) for one in ordered[:_PRUNED]]
+        fits = [(each.fit.rss, len(each.fit.terms)) for each in fitted]
+        equation.noise = smallest_noise(equation, fits)
+    ranked = sorted((rescored(equation, each) for each in fitted), key=lambda each: each.score)
+    pruned = [
+        _in_units(equation, prune(equation, each), width)
+        for each in ranked[: limits.COUPLED_PRUNED]
+    ]
     best: dict[frozenset[str], Candidate] = {}
-    for one in sorted((one for one in smaller if one is not None), key=lambda one: one.score):
-        best.setdefault(one.structure, one)
-    return list(best.values())[:_KEPT]
+    for each in sorted((each for each in pruned if each is not None), key=lambda each: each.score):
+        best.setdefault(each.structure, each)
+    return list(best.values())[: limits.COUPLED_KEPT]
 
 
-def _lowest(equation: Equation, supports: Sequence[Support]) -> float:
-    return min(float(equation.nats(one.rss)) + one.price for one in supports)
+def _lowest(equation: DictionaryProblem, supports: Sequence[Support]) -> float:
+    return min(float(equation.nats(support.rss)) + support.price for support in supports)
 
 
-def _fitted(equation: Equation, columns: Sequence[int], width: int) -> Candidate | None:
-    shapes = [equation.shapes[equation.shape[k]] for k in columns]
-    fit = project(equation, shapes, [equation.values[k] for k in columns])
-    found = candidate(equation, fit)
-    return None if found is None else _in_units(equation, found, width)
+def _fitted(equation: DictionaryProblem, columns: Sequence[int], width: int) -> Candidate | None:
+    terms = [equation.terms[equation.term_of_column[k]] for k in columns]
+    fit = project(equation, terms, [equation.values[k] for k in columns])
+    fitted = scored_fit(equation, fit)
+    return None if fitted is None else _in_units(equation, fitted, width)
 
 
 def _independent(
-    equation: Equation, found: Sequence[Candidate], width: int, goes_on: Callable[[], bool]
+    equation: DictionaryProblem,
+    known: Sequence[Candidate],
+    width: int,
+    should_continue: Callable[[], bool],
 ) -> list[Candidate]:
-    """The candidates, and those that do without some force of the best one: where two equations of
-    motion turned out to be the same, the other one lacks some of its terms."""
-    more = list(found)
-    for term in found[0].terms:
-        if goes_on() and all(place < width for place in variables_of(term)):
-            more += _search(equation, width, term, count=1)[:1]
-    return sorted(more, key=lambda one: one.score)
+    """Return the candidates, and the best ones without a force of the first. If two equations of
+    motion turn out to be equal, one of them contains terms of the other."""
+    candidates = list(known)
+    for term in known[0].expressions:
+        if should_continue() and all(variable < width for variable in variables_of(term)):
+            candidates += _search(equation, width, term, count=1)[:1]
+    return sorted(candidates, key=lambda candidate: candidate.score)
 
 
-def _in_units(equation: Equation, found: Candidate, width: int) -> Candidate | None:
-    """The candidate judged by its misfit with a mean mass of one; None where the mass vanishes."""
-    system = Coupled((found,), width)
+def _in_units(equation: DictionaryProblem, fitted: Candidate, width: int) -> Candidate | None:
+    """Return the candidate with its misfit for a mean mass of one, or None if the mass vanishes."""
+    system = CoupledSystem((fitted,), width)
     mass = mass_matrix(system, equation.rows.extent.sample)[:, 0, 0]
-    if mass.min() < _LEAST_MASS * mass.max():
+    if mass.min() < limits.MIN_MASS * mass.max():
         return None
-    rss = found.fit.rss / float(np.mean(mass**2))
-    return replace(found, fit=replace(found.fit, rss=rss), nats=float(equation.nats(rss)))
+    rss = fitted.fit.rss / float(np.mean(mass**2))
+    return replace(fitted, fit=replace(fitted.fit, rss=rss), nats=float(equation.nats(rss)))
 
 
-def _known(equation: Equation) -> list[Shape]:
-    """The terms of the library."""
-    return [one for one in equation.shapes if one.known]
+def _known(equation: DictionaryProblem) -> list[ParametricTerm]:
+    """Return the library terms of an equation."""
+    return [term for term in equation.terms if term.known]
 
 
-def forces(rows: Measurements, moving: dict[int, int]) -> Iterator[Shape]:
-    """What stands on the right: monomials of degree two, gravity and springs, what turning arms and
-    turning frames add, dry and quadratic friction, inputs that act along an angle."""
-    places = [v for v in np.flatnonzero(rows.extent.varies).tolist() if v != rows.clock]
-    named = {v: Variable(v, rows.names[v]) for v in places}
+def forces(rows: Measurements, moving: dict[int, int]) -> Iterator[ParametricTerm]:
+    """Yield right-hand sides: monomials of degree two, gravity and springs, terms of rotating arms
+    and frames, dry and quadratic friction, inputs that act along an angle."""
+    variables = [v for v in np.flatnonzero(rows.extent.varies).tolist() if v != rows.time_variable]
+    named = {v: Variable(v, rows.names[v]) for v in variables}
     angles = list(_angles(rows, [named[p] for p in moving.values() if p in named]))
-    speeds = [named[v] for v in moving if v in named]
-    inputs = [named[v] for v in places if v >= len(rows.outputs)]
+    velocities = [named[v] for v in moving if v in named]
+    inputs = [named[v] for v in variables if v >= len(rows.outputs)]
     for term in Polynomial(2).terms(tuple(rows.names)):
-        if variables_of(term) <= set(places):
-            yield Shape(term, "poly")
-    squares = [multiply(*pair) for pair in combinations_with_replacement(speeds, 2)]
-    yield from (Shape(one, "trig") for one in angles)
+        if variables_of(term) <= set(variables):
+            yield ParametricTerm(term, "poly")
+    squares = [multiply(*pair) for pair in combinations_with_replacement(velocities, 2)]
+    yield from (ParametricTerm(one, "trig") for one in angles)
     for factor in (*squares, *inputs):
-        yield from (Shape(multiply(factor, one), "trig") for one in angles)
+        yield from (ParametricTerm(multiply(factor, one), "trig") for one in angles)
     for p in moving.values():
         if p in named:
-            yield Shape(power(named[p], Number(3.0)), "poly")
-            yield from (Shape(multiply(named[p], one), "poly") for one in squares)
-    for v in speeds:
-        yield Shape(call("sign", v), "power")
-        yield Shape(multiply(v, call("abs", v)), "power")
+            yield ParametricTerm(power(named[p], Number(3.0)), "poly")
+            yield from (ParametricTerm(multiply(named[p], one), "poly") for one in squares)
+    for v in velocities:
+        yield ParametricTerm(call("sign", v), "power")
+        yield ParametricTerm(multiply(v, call("abs", v)), "power")
 
 
 def inertias(
     rows: Measurements, width: int, moving: dict[int, int], output: int
-) -> Iterator[Shape]:
-    """Accelerations times functions of positions; the own one alone is the left side."""
+) -> Iterator[ParametricTerm]:
+    """Yield accelerations times functions of positions, except the equation's own acceleration,
+    which is the left side."""
     positions = [Variable(p, rows.names[p]) for p in moving.values() if rows.extent.varies[p]]
     factors = [*positions, *(power(one, Number(2.0)) for one in positions)]
     factors += [multiply(one, other) for one, other in combinations(positions, 2)]
     factors += list(_angles(rows, positions))
     for v in moving:
         rate = Variable(width + v, rows.names[width + v])
-        own = [] if v == output else [_ONE]
-        yield from (Shape(multiply(rate, one), "trig") for one in (*own, *factors))
+        constant = [] if v == output else [_ONE]
+        yield from (ParametricTerm(multiply(rate, one), "trig") for one in (*constant, *factors))
 
 
 def _angles(rows: Measurements, positions: Sequence[Variable]) -> Iterator[Expression]:
-    """Sine and cosine of each position, and of each sum and difference, that go far enough."""
+    """Yield sine and cosine of each position, sum and difference with a large enough range."""
     extent = rows.extent
     wide = [
-        one for one in positions
-        if extent.high[one.index] - extent.low[one.index] > _SMALLEST_RANGE
+        position for position in positions
+        if extent.high[position.index] - extent.low[position.index] > limits.MIN_ANGLE_RANGE
     ]  # fmt: skip
     arguments: list[Expression] = list(wide)
-    for one, other in combinations(wide, 2):
-        arguments += [add(one, multiply(Number(sign), other)) for sign in (1.0, -1.0)]
+    for position, other in combinations(wide, 2):
+        arguments += [add(position, multiply(Number(sign), other)) for sign in (1.0, -1.0)]
     for argument in arguments:
         yield from (call(name, argument) for name in ("sin", "cos"))
 
 
-def _is_coupled(system: Coupled) -> bool:
-    """Whether an equation holds the acceleration of another."""
+def _is_coupled(system: CoupledSystem) -> bool:
+    """Return whether an equation contains the acceleration of another."""
     return any(
-        place >= system.width for one in system.candidates for term in one.terms
-        for place in variables_of(term)
-    )  # fmt: skip
+        variable >= system.width
+        for candidate in system.candidates
+        for term in candidate.expressions
+        for variable in variables_of(term)
+    )
 
 
-def _is_singular(system: Coupled, rows: Measurements) -> bool:
-    """Whether the mass matrix cannot be inverted among the data: two equations say the same."""
-    found = np.linalg.det(mass_matrix(system, rows.extent.sample))
-    size = np.abs(found)
-    return bool(found.min() < 0 < found.max() or size.min() < _LEAST * max(size.max(), 1.0))
+def _is_singular(system: CoupledSystem, rows: Measurements) -> bool:
+    """Return whether the mass matrix is singular on the data: two equations are the same."""
+    determinant = np.linalg.det(mass_matrix(system, rows.extent.sample))
+    size = np.abs(determinant)
+    return bool(
+        determinant.min() < 0 < determinant.max()
+        or size.min() < limits.MIN_DETERMINANT * max(size.max(), 1.0)
+    )
 
 
-def mass_matrix(system: Coupled, points: Float[np.ndarray, "P V"]) -> Float[np.ndarray, "P c c"]:
-    """M at points, for the coefficient one of each equation's own acceleration."""
-    outputs = [one.output for one in system.candidates]
+def mass_matrix(
+    system: CoupledSystem, points: Float[np.ndarray, "P V"]
+) -> Float[np.ndarray, "P c c"]:
+    """Return the mass matrix M at points, in which each equation's own acceleration has coefficient
+    one."""
+    outputs = [candidate.output for candidate in system.candidates]
     zero = np.zeros((len(points), system.width))
-    found = np.zeros((len(points), len(outputs), len(outputs)))
-    for e, one in enumerate(system.candidates):
-        found[:, e, e] = 1.0
-        at_rest = one.values(np.hstack([points, zero]))
+    mass = np.zeros((len(points), len(outputs), len(outputs)))
+    for e, candidate in enumerate(system.candidates):
+        mass[:, e, e] = 1.0
+        at_rest = candidate.values(np.hstack([points, zero]))
         for j, c in enumerate(outputs):
             unit = zero.copy()
             unit[:, c] = 1.0
-            found[:, e, j] -= one.values(np.hstack([points, unit])) - at_rest
-    return found
+            mass[:, e, j] -= candidate.values(np.hstack([points, unit])) - at_rest
+    return mass
 
 
 def couple(
-    system: Coupled,
+    system: CoupledSystem,
     bind: Callable[[AbstractLibrary, Physics], Bound],
     rows: Measurements,
 ) -> Combination:
-    """The field that the equations are once they are solved for the accelerations. They are given
-    as they are written, every coefficient a constant that can be estimated."""
+    """Return the field of the equations, solved for the accelerations. The equations are given as
+    physics, with every coefficient a constant."""
     texts, values = written(system, rows)
     physics, library = Physics(equations=texts), Empty()
     bound = bind(library, physics)
     features, known = bound.features, bound.knowledge
     coefficients = np.where(known.given, known.low, 0.0)
-    for one in known.constants:  # of equations that hold one acceleration alone
-        powers = [values[name] ** exponent for name, exponent in one.powers]
-        coefficients[one.equation, one.term] = one.number * np.prod(powers)
+    for item in known.constants:  # of equations with a single acceleration
+        powers = [values[name] ** exponent for name, exponent in item.powers]
+        coefficients[item.equation, item.term] = item.number * np.prod(powers)
     prices = np.zeros_like(coefficients)
-    for one in system.candidates:
-        place = int(np.flatnonzero(coefficients[one.output])[0])
-        prices[one.output, place] = one.price
-    whole = features.with_values(values[name] for name in features.parameters)
+    for item in system.candidates:
+        term = int(np.flatnonzero(coefficients[item.output])[0])
+        prices[item.output, term] = item.price
+    resolved = features.with_values(values[name] for name in features.parameters)
     return Combination(
-        system.candidates, library, physics, field_of(whole, coefficients), prices, prices > 0,
+        system.candidates, library, physics, field_of(resolved, coefficients), prices, prices > 0,
         known,
     )  # fmt: skip
 
 
-def written(system: Coupled, rows: Measurements) -> tuple[list[str], dict[str, float]]:
-    """The equations as text, accelerations on the left, and the values of their constants, whose
-    names are no columns."""
+def written(system: CoupledSystem, rows: Measurements) -> tuple[list[str], dict[str, float]]:
+    """Return the equations as text, accelerations on the left, and the values of their constants,
+    whose names differ from all columns."""
     letter = "k"
     while any(name.startswith(letter) for name in rows.names):
         letter += "k"
@@ -290,12 +316,14 @@ def written(system: Coupled, rows: Measurements) -> tuple[list[str], dict[str, f
     rates = [f"{quote_name(position.get(c, name))}''" for c, name in enumerate(rows.outputs)]
     names = [*(quote_name(name) for name in rows.names), *rates]
     texts, values = [], {}
-    for e, one in enumerate(system.candidates, start=1):
-        own = Variable(system.width + one.output, "")
-        left: list[Expression] = [own]
+    for e, candidate in enumerate(system.candidates, start=1):
+        acceleration = Variable(system.width + candidate.output, "")
+        left: list[Expression] = [acceleration]
         right: list[Expression] = []
-        for k, (term, w) in enumerate(zip(one.terms, one.fit.coefficients, strict=True), start=1):
-            is_inertia = any(place >= system.width for place in variables_of(term))
+        for k, (term, w) in enumerate(
+            zip(candidate.expressions, candidate.fit.coefficients, strict=True), start=1
+        ):
+            is_inertia = any(variable >= system.width for variable in variables_of(term))
             name = f"{letter}{e}_{k}"
             values[name] = -float(w) if is_inertia else float(w)
             (left if is_inertia else right).append(multiply(Parameter(name), term))

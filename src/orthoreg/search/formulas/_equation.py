@@ -1,29 +1,105 @@
-"""One equation's linear problem over a dictionary, whitened, with its Gram matrix."""
+"""One equation as a linear problem over a dictionary of columns."""
 
+import math
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, final
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 
 from ...physics import Symmetries
-from ._dictionary import Dictionary, price_of
-from ._measurements import Measurements
-from ._score import misfit_nats
-from ._shapes import Shape
-from ._symmetries import symmetric, symmetric_values
+from . import _limits as limits
+from ._measurements import Measurements, misfit_nats
+from ._parametric_term import ParametricTerm, symbols, symmetric, symmetric_values
+
+_NON_INTEGER = 0.7310585  # represents all non-integer numbers, which have equal prices
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Dictionary:
+    """Columns (R x K) of unit norm without noise weights, with the term and the parameters of each.
+    `price` is the price of each column in nats."""
+
+    terms: tuple[ParametricTerm, ...]
+    term_of_column: Int[np.ndarray, " K"]
+    values: tuple[tuple[float, ...], ...]
+    columns: Float[np.ndarray, "R K"]
+    price: Float[np.ndarray, " K"]
+    known: Bool[np.ndarray, " K"]
+
+
+def dictionary(terms: Sequence[ParametricTerm], rows: Measurements) -> Dictionary:
+    """Return the columns of the terms that are finite on the data and differ from all earlier
+    columns."""
+    columns, term_indices, values = [], [], []
+    for index, term in enumerate(terms):
+        at_points = term.columns(rows.points, term.grid)
+        is_usable = np.isfinite(at_points).all(axis=0)
+        is_usable &= rows.are_defined(lambda points, term=term: term.columns(points, term.grid))
+        is_usable &= _moderate(np.abs(at_points))
+        if not is_usable.any():
+            continue
+        columns.append(rows.term_at_rows(at_points[:, is_usable], term.expression))
+        term_indices += [index] * int(is_usable.sum())
+        values += [tuple(row) for row in term.grid[is_usable].tolist()]
+    phi = np.concatenate(columns, axis=1)
+    norm = np.sqrt(np.vecdot(phi.T, phi.T))
+    phi = phi / np.where(norm > 0, norm, 1.0)
+    unique = np.flatnonzero((norm > 0) & ~_repeated(phi))
+    known = np.array([term.known for term in terms])
+    price = [price_of(terms[term_indices[k]], values[k], rows.count) for k in unique]
+    chosen = np.array(term_indices)[unique]
+    return Dictionary(
+        tuple(terms), chosen, tuple(values[k] for k in unique), phi[:, unique],
+        np.array(price), known[chosen],
+    )  # fmt: skip
+
+
+def _moderate(size: Float[np.ndarray, "M g"]) -> Bool[np.ndarray, " g"]:
+    """Return which columns have no extreme peak and are not zero."""
+    with np.errstate(all="ignore"):
+        largest, usual = size.max(axis=0), limits.MIN_USUAL_SIZE * size.mean(axis=0)
+        peaked = largest > limits.MAX_PEAK * usual
+        usual[peaked] = np.maximum(usual[peaked], np.median(size[:, peaked], axis=0))
+        return (largest <= limits.MAX_PEAK * usual) & (largest > 0) & (largest < limits.MAX_VALUE)
+
+
+def price_of(term: ParametricTerm, values: tuple[float, ...], count: float) -> float:
+    """Return the price of a term: half of log N for the coefficient and for each parameter that is
+    not a simple number, and a price for each symbol, which is low in library terms and in terms of
+    other equations."""
+    constant_price = 0.5 * np.log(max(count, 2.0))
+    free = sum(abs(value) not in limits.FREE_NUMBERS for value in values)
+    symbol_price = (
+        limits.KNOWN_SYMBOL_PRICE if term.is_expected or term.is_shared else limits.SYMBOL_PRICE
+    )
+    rounded = tuple(v if v.is_integer() else math.copysign(_NON_INTEGER, v) for v in values)
+    return float(constant_price * (1 + free) + symbol_price * max(_symbols(term, rounded), 1))
+
+
+@lru_cache(maxsize=4096)
+def _symbols(term: ParametricTerm, values: tuple[float, ...]) -> int:
+    return symbols(term.at(values))
+
+
+def _repeated(phi: Float[np.ndarray, "R K"]) -> Bool[np.ndarray, " K"]:
+    """Return which columns equal an earlier one up to a factor."""
+    cosine = np.abs(phi.T @ phi)
+    return np.asarray(np.triu(cosine > limits.DUPLICATE_COSINE, 1).any(axis=0))
+
 
 _MOST_KEPT = 2000  # columns that were asked for, in case they are again
 
 
 @final
-class Equation:
-    """y = Phi w for one output, rows in units of their noise, columns of unit norm.
-
-    Columns can be added while a search goes on. `noise` is the variance of what no formula
-    explains, in these units: one, until more is known to be left. `sharpened` are the sets of
-    columns whose parameters were estimated. Columns that are offered must have the `symmetries`.
-    """
+class DictionaryProblem:
+    """The linear problem y = Phi w of one output, with rows in units of their noise and columns of
+    unit norm. Columns can be added. `noise` is the variance that no formula explains, in these
+    units. `sharpened` contains the sets of columns whose parameters were estimated. Offered columns
+    must have the `symmetries`."""
 
     def __init__(
         self,
@@ -37,8 +113,8 @@ class Equation:
         self.target = self.weighed(rows.targets[:, [output]])[:, 0]
         self.count = rows.count
         self.noise = 1.0
-        self.shapes = list(terms.shapes)
-        self.shape = np.array(terms.shape)
+        self.terms = list(terms.terms)
+        self.term_of_column = np.array(terms.term_of_column)
         self.values = list(terms.values)
         self.price = np.array(terms.price)
         self.known = np.array(terms.known)
@@ -49,10 +125,10 @@ class Equation:
         self.moments = self._phi.T @ self.target
         self.square = float(self.target @ self.target)
         self.sharpened: set[frozenset[int]] = set()
-        self._columns: dict[tuple[Shape, tuple[float, ...]], np.ndarray] = {}
+        self._columns: dict[tuple[ParametricTerm, tuple[float, ...]], np.ndarray] = {}
 
     def __len__(self) -> int:
-        return len(self.shape)
+        return len(self.term_of_column)
 
     @property
     def phi(self) -> Float[np.ndarray, "R K"]:
@@ -61,54 +137,56 @@ class Equation:
 
     @property
     def gram(self) -> Float[np.ndarray, "K K"]:
-        """The products of all columns with each other."""
+        """The inner products of all columns."""
         return self._gram[: len(self), : len(self)]
 
     def weighed(self, values: Float[np.ndarray, "R k"]) -> Float[np.ndarray, "R k"]:
-        """Values at rows in units of their noise, without what is free in each stretch."""
+        """Return values at rows in units of noise, without the free offset of each stretch."""
         return self.rows.without_offsets(values, self.weight) * self.weight[:, None]
 
     def nats(self, rss: Any) -> Any:
-        """What a squared misfit costs."""
+        """Return the score of a squared misfit."""
         mse = np.maximum(rss, 1e-300) / len(self.target)
         return misfit_nats(mse, self.noise, self.count, self.rows.reliable)
 
-    def whitened(self, shape: Shape, values: Sequence[float]) -> Float[np.ndarray, " R"]:
-        """A column at the rows, in units of their noise."""
-        key = (shape, tuple(values))
+    def whitened(self, term: ParametricTerm, values: Sequence[float]) -> Float[np.ndarray, " R"]:
+        """Return a column at the rows, in units of their noise."""
+        key = (term, tuple(values))
         if key not in self._columns:
-            column = shape.columns(self.rows.points, np.array([values]).reshape(1, -1))
+            column = term.columns(self.rows.points, np.array([values]).reshape(1, -1))
             self._keep(key, column)
         return self._columns[key][0]
 
-    def slopes(self, shape: Shape, values: Sequence[float]) -> Float[np.ndarray, "q R"]:
-        """The derivatives of a column by its parameters, likewise. The column is kept with them:
-        where both are needed, to ask for these first saves half of the work."""
-        key = (shape, tuple(values))
-        if len(self._columns.get(key, ())) <= len(shape.parameters):
-            self._keep(key, shape.linearised(self.rows.points, values))
+    def slopes(self, term: ParametricTerm, values: Sequence[float]) -> Float[np.ndarray, "q R"]:
+        """Return the derivatives of a column with respect to its parameters. The column is computed
+        with them, so ask for the derivatives first if both are needed."""
+        key = (term, tuple(values))
+        if len(self._columns.get(key, ())) <= len(term.parameters):
+            self._keep(key, term.linearised(self.rows.points, values))
         return self._columns[key][1:]
 
-    def _keep(self, key: tuple[Shape, tuple[float, ...]], values: Float[np.ndarray, "M k"]) -> None:
+    def _keep(
+        self, key: tuple[ParametricTerm, tuple[float, ...]], values: Float[np.ndarray, "M k"]
+    ) -> None:
         if len(self._columns) > _MOST_KEPT:
             self._columns.clear()
         at_rows = self.weighed(self.rows.term_at_rows(values, key[0].expression))
         self._columns[key] = np.ascontiguousarray(at_rows.T)
 
-    def allows(self, shape: Shape) -> Bool[np.ndarray, " g"]:
-        """With which rows of its grid a shape has the symmetries."""
-        return symmetric_values(shape, self.symmetries, self.output)
+    def allows(self, term: ParametricTerm) -> Bool[np.ndarray, " g"]:
+        """Return for which rows of its grid a term has the symmetries."""
+        return symmetric_values(term, self.symmetries, self.output)
 
-    def offer(self, shape: Shape) -> None:
-        """A new shape, if it has the symmetries, with a column for each start of its parameters."""
-        for one in symmetric([shape], self.symmetries, self.output):
-            self.shapes.append(one)
-            for values in one.grid:
-                self.add(len(self.shapes) - 1, tuple(values.tolist()))
+    def offer(self, term: ParametricTerm) -> None:
+        """Add a term if it has the symmetries, with a column for each row of its grid."""
+        for symmetric_term in symmetric([term], self.symmetries, self.output):
+            self.terms.append(symmetric_term)
+            for values in symmetric_term.grid:
+                self.add(len(self.terms) - 1, tuple(values.tolist()))
 
-    def add(self, place: int, values: tuple[float, ...]) -> int | None:
-        """A new column of a shape; its number, None where it is not finite."""
-        column = self.whitened(self.shapes[place], values)
+    def add(self, index: int, values: tuple[float, ...]) -> int | None:
+        """Add a column of a term and return its index, or None if it is not finite."""
+        column = self.whitened(self.terms[index], values)
         norm = float(np.sqrt(column @ column))
         if not (np.isfinite(norm) and norm > 0):
             return None
@@ -122,8 +200,8 @@ class Equation:
         self._gram[count, count] = 1.0
         self._phi[:, count] = column
         self.moments = np.append(self.moments, column @ self.target)
-        self.shape = np.append(self.shape, place)
+        self.term_of_column = np.append(self.term_of_column, index)
         self.values.append(values)
-        self.price = np.append(self.price, price_of(self.shapes[place], values, self.count))
-        self.known = np.append(self.known, self.shapes[place].known)
+        self.price = np.append(self.price, price_of(self.terms[index], values, self.count))
+        self.known = np.append(self.known, self.terms[index].known)
         return len(self) - 1

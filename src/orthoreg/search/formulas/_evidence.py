@@ -1,30 +1,209 @@
-"""What speaks for a candidate, and what speaks as well for others."""
+"""Proposals by the scores of whole models, and the evidence for each of them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import final
 
 import numpy as np
 from jaxtyping import Bool, Float
 
-from ...matching import max_noise_ratio
+from ...data import Extent
+from ...matching import Misfit, max_noise_ratio
 from ...terms import parameters_of, to_text
-from ._candidates import Candidate, interval_half
-from ._equation import Equation
-from ._judged import Judged, Judgement
-from ._points import points_around
+from . import _limits as limits
+from ._candidates import Candidate, interval_half, scored_fit
+from ._equation import DictionaryProblem
+from ._projection import project
+from ._proposals import EquationResult
+from ._ranking import RankedModel, column_of
 
-_SHELL = 0.8  # of the rows are inside
-_RESAMPLES = 200
-_LEVEL = 1.96
-_TOLD_APART = 7.0  # nats
+
+def points_around(extent: Extent) -> Float[np.ndarray, "P V"]:
+    """Draw points within `COMPARISON_REACH` times the range of the data; a variable of one sign
+    keeps its sign."""
+    middle, half = (extent.high + extent.low) / 2, (extent.high - extent.low) / 2
+    low, high = middle - limits.COMPARISON_REACH * half, middle + limits.COMPARISON_REACH * half
+    low, high = extent.with_signs(np.stack([low, high]))
+    return np.random.default_rng(0).uniform(low, high, (limits.COMPARISON_POINTS, len(middle)))
+
+
+ConstantIndex = tuple[int, int | None]
+"""Term k and its inner parameter i, or None for the coefficient of term k."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class ScoredCandidate:
+    """A candidate with the score in nats of the best model that contains it."""
+
+    candidate: Candidate
+    score: float
+    find_intervals: Callable[[], Mapping[ConstantIndex, tuple[float, float]]] = dict
+
+    @cached_property
+    def intervals(self) -> Mapping[ConstantIndex, tuple[float, float]]:
+        """The 95% intervals of the constants, if trajectories were matched."""
+        return self.find_intervals()
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class EquationProposals:
+    """The best library candidate of one equation and its proposals, best first. `is_resolved` says
+    that the best model, which contains the first proposal, leaves only noise on trajectories: the
+    residual of that proposal in single rows is then noise as well."""
+
+    equation: DictionaryProblem
+    base: ScoredCandidate
+    proposals: tuple[ScoredCandidate, ...]
+    is_resolved: bool = False
+
+
+def proposals_by_rows(result: EquationResult) -> EquationProposals:
+    """Return the proposals of an equation scored on rows."""
+    scored = [ScoredCandidate(candidate, candidate.score) for candidate in result.candidates]
+    return _distinct(
+        result.equation, ScoredCandidate(result.base, result.base.score), scored, scored[0].score
+    )
+
+
+def proposals_by_trajectories(
+    result: EquationResult, ranked: Sequence[RankedModel], misfit: Misfit | None = None
+) -> EquationProposals:
+    """Return the proposals of an equation, each with the score of the best model that contains it.
+    `misfit` is the misfit of the best model's trajectories in the equation's state."""
+    equation, candidates = result.equation, list[ScoredCandidate]()
+    base: ScoredCandidate | None = None
+    for model in ranked:
+        scored = _matched(model, equation)
+        if scored is None:
+            continue
+        if scored.candidate.new:
+            candidates.append(scored)
+        elif base is None:
+            base = scored
+    base = base or ScoredCandidate(result.base, np.inf)
+    judged = _distinct(equation, base, candidates, ranked[0].score)
+    is_first = bool(judged.proposals) and judged.proposals[0].score == ranked[0].score
+    is_resolved = is_first and misfit is not None and not misfit.exceeds_noise
+    return replace(judged, is_resolved=is_resolved)
+
+
+def _distinct(
+    equation: DictionaryProblem,
+    base: ScoredCandidate,
+    candidates: Sequence[ScoredCandidate],
+    best: float,
+) -> EquationProposals:
+    """Keep candidates with new terms that clearly beat the library, one per formula."""
+    proposals: list[ScoredCandidate] = []
+    for scored in candidates:
+        if not scored.candidate.new or base.score - scored.score < limits.MIN_GAIN:
+            continue
+        if scored.score - best > limits.MAX_GAP:
+            continue
+        if not any(_is_same(equation, scored.candidate, other.candidate) for other in proposals):
+            proposals.append(scored)
+    return EquationProposals(equation, base, tuple(proposals))
+
+
+def _is_same(equation: DictionaryProblem, first: Candidate, second: Candidate) -> bool:
+    """Return whether two candidates propose the same formula, or equal functions on and around the
+    data, such as sin(a - b) and sin(b - a)."""
+    if first.proposes_the_same(second):
+        return True
+    points = points_around(equation.rows.extent)
+    with np.errstate(all="ignore"):
+        values = np.stack([first.values(points), second.values(points)])
+    values = values[:, np.isfinite(values).all(axis=0)]
+    size = np.sqrt(np.mean(values**2)) if values.size else 0.0
+    return bool(size > 0 and np.abs(values[0] - values[1]).max() <= limits.SAME_FUNCTION * size)
+
+
+def _matched(model: RankedModel, equation: DictionaryProblem) -> ScoredCandidate | None:
+    """Return a ranked model's candidate for an equation with the matched constants, without pruned
+    terms; None if it is not finite at the rows."""
+    of_equation = [
+        other for other in model.combination.candidates if other.output == equation.output
+    ]
+    if not of_equation:
+        return None
+    old, suffix = of_equation[0], str(equation.output)
+    features, fit = model.field.features, old.fit
+    row = np.asarray(model.field.coefficients)[equation.output]
+    matched = dict(zip(features.parameters, features.values, strict=True))
+    columns = [column_of(features, fit.written(k, suffix)[0]) for k in range(len(fit.terms))]
+    remaining = [k for k, column in enumerate(columns) if row[column]]
+    values = [
+        tuple(
+            value if is_held else matched[fit.parameter_name(k, name, suffix)]
+            for name, value, is_held in zip(
+                fit.terms[k].parameters, fit.values[k], fit.held[k], strict=True
+            )
+        )
+        for k in remaining
+    ]
+    refitted = project(
+        equation,
+        [fit.terms[k] for k in remaining],
+        values,
+        [fit.held[k] for k in remaining],
+        rounds=0,
+    )
+    if refitted is None:
+        return None
+    refitted = replace(refitted, coefficients=row[[columns[k] for k in remaining]])
+    new = scored_fit(equation, refitted)
+    if new is None:
+        return None
+    indices = {k: i for i, k in enumerate(remaining)}
+    snapped = {
+        (indices[k], i): interval for (k, i), interval in old.snapped.items() if k in indices
+    }
+    return ScoredCandidate(
+        replace(new, snapped=snapped),
+        model.score,
+        partial(_intervals, model, equation.output, old, remaining, columns),
+    )
+
+
+def _intervals(
+    model: RankedModel,
+    output: int,
+    old: Candidate,
+    remaining: Sequence[int],
+    columns: Sequence[int],
+) -> dict[ConstantIndex, tuple[float, float]]:
+    """Return the intervals of the constants that trajectories determine."""
+    refinement = model.matched.refinement()
+    intervals = None if refinement is None else refinement.interval()
+    if refinement is None or intervals is None:
+        return {}
+    by_place = dict(
+        zip(refinement.places, intervals[: len(refinement.places)].tolist(), strict=True)
+    )
+    by_name = dict(
+        zip(refinement.parameters, intervals[len(refinement.places) :].tolist(), strict=True)
+    )
+    result: dict[ConstantIndex, tuple[float, float]] = {}
+    for i, k in enumerate(remaining):
+        if (output, columns[k]) in by_place:
+            low, high = by_place[output, columns[k]]
+            result[i, None] = (low, high)
+        for j, name in enumerate(old.fit.terms[k].parameters):
+            full_name = old.fit.parameter_name(k, name, str(output))
+            if not old.fit.held[k][j] and full_name in by_name:
+                low, high = by_name[full_name]
+                result[i, j] = (low, high)
+    return result
 
 
 @final
 @dataclass(frozen=True)
-class Constant:
-    """A number of a proposal with its 95% interval; `is_snapped` says that a simple number was
-    put in the place of the estimate, whose interval this is."""
+class ProposalConstant:
+    """A number of a proposal with its 95% interval. If `is_snapped`, a simple number replaces the
+    estimate that the interval belongs to."""
 
     name: str
     value: float
@@ -36,8 +215,8 @@ class Constant:
 @final
 @dataclass(frozen=True)
 class Alternative:
-    """Another candidate that the data hardly tell apart: by how many nats it is worse, and at
-    which states the two differ most, within one and a half times the range of the data."""
+    """Another candidate that the data hardly distinguish: its gap in nats, and the states where the
+    two differ most, within one and a half times the range of the data."""
 
     formula: str
     gap: float
@@ -47,60 +226,65 @@ class Alternative:
 
 @final
 @dataclass(frozen=True, eq=False)
-class Evidence:
-    """Of what the library leaves beyond noise, the share that a candidate explains: inside, and on
-    the outer shell with coefficients from inside; None where it leaves noise only. `probability`
-    is how often resamples of runs or stretches prefer it to the library alone. `partial` has a row
-    for each target: what the new terms say there, and what the others leave for them."""
+class ProposalEvidence:
+    """The evidence for a candidate. `inside` and `outside` are the shares of the library's
+    residual, beyond noise, that it explains on the inner rows and on the outer shell, with
+    coefficients from the inner rows; None if that residual is noise. `probability` is the share of
+    resamples of runs or stretches that prefer the candidate to the library. `partial` has two
+    columns: the new terms at each row, and the target without the other terms."""
 
     inside: float | None
     outside: float | None
     probability: float
-    constants: tuple[Constant, ...]
+    constants: tuple[ProposalConstant, ...]
     alternatives: tuple[Alternative, ...]
     changes: dict[str, tuple[float, float]]
     partial: Float[np.ndarray, "R 2"]
 
 
-def gather_evidence(judgement: Judgement, judged: Judged, before: Mapping[str, float]) -> Evidence:
-    """The evidence for one proposal against the best of the library's terms alone; `before` are
-    the coefficients that the model has, by the terms."""
-    equation, base, found = judgement.equation, judgement.base.candidate, judged.candidate
+def gather_evidence(
+    judgement: EquationProposals, judged: ScoredCandidate, before: Mapping[str, float]
+) -> ProposalEvidence:
+    """Return the evidence for one proposal against the best library candidate. `before` holds the
+    model's coefficients by term."""
+    equation, base, proposed = judgement.equation, judgement.base.candidate, judged.candidate
     distance = equation.rows.extent.distance(equation.rows.centres)
-    inner = distance <= np.quantile(distance, _SHELL)
-    settled = [judgement.proposals[0].candidate] if judgement.is_settled else []
-    left = [residual(equation, one, inner) for one in (base, found, *settled)]
-    return Evidence(
-        _share(left, inner, equation.count),
-        _share(left, ~inner, equation.count),
-        _preferred(equation, base, found),
+    inner = distance <= np.quantile(distance, limits.INNER_SHARE)
+    resolved = [judgement.proposals[0].candidate] if judgement.is_resolved else []
+    residuals = [residual(equation, candidate, inner) for candidate in (base, proposed, *resolved)]
+    return ProposalEvidence(
+        _share(residuals, inner, equation.count),
+        _share(residuals, ~inner, equation.count),
+        _preferred(equation, base, proposed),
         constants(judged),
         alternatives(equation, judged, judgement.proposals),
-        _changes(before, found),
-        partial_residual(equation, found),
+        _changes(before, proposed),
+        partial_residual(equation, proposed),
     )
 
 
-def partial_residual(equation: Equation, found: Candidate) -> Float[np.ndarray, "R 2"]:
-    """What the new terms of a candidate say at each row, and the target without the others: equal
-    but for noise where the terms are right."""
-    fit, new = found.fit, set(found.new)
+def partial_residual(equation: DictionaryProblem, candidate: Candidate) -> Float[np.ndarray, "R 2"]:
+    """Return the new terms of a candidate at each row, and the target without the other terms. The
+    two are equal up to noise if the terms are right."""
+    fit, new = candidate.fit, set(candidate.new)
     parts = [
-        w * equation.whitened(shape, values)
-        for shape, values, w in zip(fit.shapes, fit.values, fit.coefficients, strict=True)
+        w * equation.whitened(term, values)
+        for term, values, w in zip(fit.terms, fit.values, fit.coefficients, strict=True)
     ]
-    own = sum((part for k, part in enumerate(parts) if k in new), np.zeros(len(equation.target)))
-    left = equation.target - sum(part for k, part in enumerate(parts) if k not in new)
-    return np.column_stack([own, left]) / equation.weight[:, None]
+    explained = sum(
+        (part for k, part in enumerate(parts) if k in new), np.zeros(len(equation.target))
+    )
+    remaining = equation.target - sum(part for k, part in enumerate(parts) if k not in new)
+    return np.column_stack([explained, remaining]) / equation.weight[:, None]
 
 
 def residual(
-    equation: Equation, found: Candidate, fitted: Bool[np.ndarray, " R"] | None = None
+    equation: DictionaryProblem, candidate: Candidate, fitted: Bool[np.ndarray, " R"] | None = None
 ) -> Float[np.ndarray, " R"]:
-    """What a candidate leaves in each row, in units of noise; coefficients from the rows
-    `fitted`, if these are given."""
-    fit = found.fit
-    columns = [equation.whitened(s, v) for s, v in zip(fit.shapes, fit.values, strict=True)]
+    """Return the residual of a candidate in units of noise. Coefficients are estimated from the
+    rows `fitted`, if given."""
+    fit = candidate.fit
+    columns = [equation.whitened(s, v) for s, v in zip(fit.terms, fit.values, strict=True)]
     phi = np.column_stack(columns) if columns else np.zeros((len(equation.target), 0))
     w = fit.coefficients
     if fitted is not None and len(columns):
@@ -109,115 +293,124 @@ def residual(
     return equation.target - phi @ w
 
 
-def constants(judged: Judged) -> tuple[Constant, ...]:
-    """The coefficients of new terms and the parameters inside them."""
-    found, known = judged.candidate, judged.intervals
-    errors = found.standard_errors()
+def constants(judged: ScoredCandidate) -> tuple[ProposalConstant, ...]:
+    """Return the coefficients of new terms and the parameters inside them."""
+    candidate, intervals = judged.candidate, judged.intervals
+    errors = candidate.standard_errors()
     result = []
-    for k, text in zip(found.new, short_terms(found), strict=True):
-        shape, values = found.fit.shapes[k], found.fit.values[k]
-        w = float(found.fit.coefficients[k])
+    for k, text in zip(candidate.new, short_terms(candidate), strict=True):
+        term, values = candidate.fit.terms[k], candidate.fit.values[k]
+        w = float(candidate.fit.coefficients[k])
         by_rows = _interval(f"coefficient of {text}", w, float(errors[k]))
-        result.append(_with_ends(by_rows, known.get((k, None))))
-        for i, (name, value) in enumerate(zip(shape.parameters, values, strict=True)):
-            label = f"{name} in {to_text(shape.expression)}"
-            estimate = found.snapped.get((k, i), (value, interval_half(found, (k, i))))
-            ends = _interval(label, *estimate)
-            ends = replace(ends, value=value, is_snapped=found.fit.held[k][i])
-            result.append(_with_ends(ends, known.get((k, i))))
+        result.append(_with_ends(by_rows, intervals.get((k, None))))
+        for i, (name, value) in enumerate(zip(term.parameters, values, strict=True)):
+            label = f"{name} in {to_text(term.expression)}"
+            estimate = candidate.snapped.get((k, i), (value, interval_half(candidate, (k, i))))
+            constant = _interval(label, *estimate)
+            constant = replace(constant, value=value, is_snapped=candidate.fit.held[k][i])
+            result.append(_with_ends(constant, intervals.get((k, i))))
     return tuple(result)
 
 
-def _with_ends(constant: Constant, ends: tuple[float, float] | None) -> Constant:
-    return constant if ends is None else replace(constant, low=ends[0], high=ends[1])
+def _with_ends(
+    constant: ProposalConstant, interval: tuple[float, float] | None
+) -> ProposalConstant:
+    return constant if interval is None else replace(constant, low=interval[0], high=interval[1])
 
 
 def alternatives(
-    equation: Equation, judged: Judged, others: Sequence[Judged]
+    equation: DictionaryProblem, judged: ScoredCandidate, proposals: Sequence[ScoredCandidate]
 ) -> tuple[Alternative, ...]:
-    """The other proposals of about the same score, best first. A formula is no alternative to
-    itself."""
-    found = judged.candidate
+    """Return the other proposals with about the same score, best first, except equal formulas."""
+    candidate = judged.candidate
     near = [
-        one
-        for one in others
-        if abs(one.score - judged.score) < _TOLD_APART
-        and not one.candidate.proposes_the_same(found)
+        other
+        for other in proposals
+        if abs(other.score - judged.score) < limits.MAX_ALTERNATIVE_GAP
+        and not other.candidate.proposes_the_same(candidate)
     ]
     points = points_around(equation.rows.extent)
-    return tuple(_alternative(equation, judged, one, points) for one in near)
+    return tuple(_alternative(equation, judged, other, points) for other in near)
 
 
-def formula(found: Candidate) -> str:
-    """The new terms as one sum, numbers in them rounded."""
-    return " + ".join(short_terms(found)) or "0"
+def formula(candidate: Candidate) -> str:
+    """Return the new terms as a sum, with rounded numbers."""
+    return " + ".join(short_terms(candidate)) or "0"
 
 
-def written_terms(found: Candidate) -> str:
-    """All terms as one sum, without coefficients."""
-    return " + ".join(to_text(term) for term in found.terms) or "0"
+def written_terms(candidate: Candidate) -> str:
+    """Return all terms as a sum, without coefficients."""
+    return " + ".join(to_text(term) for term in candidate.expressions) or "0"
 
 
-def short_terms(found: Candidate) -> tuple[str, ...]:
-    """The new terms, numbers in them rounded."""
+def short_terms(candidate: Candidate) -> tuple[str, ...]:
+    """Return the new terms with rounded numbers."""
     rounded = []
-    for k in found.new:
-        values = [float(f"{v:.4g}") for v in found.fit.values[k]]
-        rounded.append(to_text(found.fit.shapes[k].at(values)))
+    for k in candidate.new:
+        values = [float(f"{v:.4g}") for v in candidate.fit.values[k]]
+        rounded.append(to_text(candidate.fit.terms[k].at(values)))
     return tuple(rounded)
 
 
-def _interval(name: str, value: float, error: float) -> Constant:
-    half = _LEVEL * error
-    return Constant(name, float(value), float(value - half), float(value + half))
+def _interval(name: str, value: float, error: float) -> ProposalConstant:
+    half = limits.NORMAL_QUANTILE * error
+    return ProposalConstant(name, float(value), float(value - half), float(value + half))
 
 
-def _share(left: Sequence[np.ndarray], rows: Bool[np.ndarray, " R"], count: float) -> float | None:
-    """Of what the first leaves in these rows beyond noise, the share that the second does not. If
-    there is a third, it leaves noise only, of which there may be more than rows are expected to
-    have. `count` is how many of all rows are independent of each other."""
-    base, found, *settled = (float(np.mean(one[rows] ** 2)) for one in left)
-    noise = max([1.0, *settled])
+def _share(
+    residuals: Sequence[np.ndarray], rows: Bool[np.ndarray, " R"], count: float
+) -> float | None:
+    """Return the share of the first residual, beyond noise, that the second explains in these rows;
+    None if the first is noise. A third residual, if any, sets the noise level. `count` is the
+    number of independent rows."""
+    base, proposed, *resolved = (float(np.mean(residual[rows] ** 2)) for residual in residuals)
+    noise = max([1.0, *resolved])
     if base <= noise * max_noise_ratio(count * float(rows.mean())):
         return None
-    return 1 - max(found - noise, 0.0) / (base - noise)
+    return 1 - max(proposed - noise, 0.0) / (base - noise)
 
 
-def _preferred(equation: Equation, base: Candidate, found: Candidate) -> float:
-    """The share of resamples of groups in which the candidate scores better."""
+def _preferred(equation: DictionaryProblem, base: Candidate, proposed: Candidate) -> float:
+    """Return the share of resamples of groups in which the candidate has the better score."""
     group = np.unique(equation.rows.group, return_inverse=True)[1]
     count = int(group.max()) + 1
-    sums = [np.bincount(group, residual(equation, one) ** 2, count) for one in (base, found)]
+    sums = [
+        np.bincount(group, residual(equation, candidate) ** 2, count)
+        for candidate in (base, proposed)
+    ]
     rows = np.bincount(group, minlength=count)
     rng = np.random.default_rng(0)
-    drawn = rng.multinomial(count, np.full(count, 1 / count), size=_RESAMPLES)
+    drawn = rng.multinomial(count, np.full(count, 1 / count), size=limits.RESAMPLES)
     total = np.maximum(drawn @ rows, 1) / len(equation.target)
     scores = [
-        equation.nats(drawn @ one / total) + price
-        for one, price in zip(sums, (base.price, found.price), strict=True)
+        equation.nats(drawn @ candidate / total) + price
+        for candidate, price in zip(sums, (base.price, proposed.price), strict=True)
     ]
     return float(np.mean(scores[1] < scores[0]))
 
 
-def _changes(before: Mapping[str, float], found: Candidate) -> dict[str, tuple[float, float]]:
-    """The coefficients of library terms before and after, of terms in one of the two."""
+def _changes(before: Mapping[str, float], candidate: Candidate) -> dict[str, tuple[float, float]]:
+    """Return the coefficients of library terms before and after."""
     after = {
-        to_text(term): float(w)
-        for term, w, shape in zip(
-            found.terms, found.fit.coefficients, found.fit.shapes, strict=True
+        to_text(expression): float(w)
+        for expression, w, term in zip(
+            candidate.expressions, candidate.fit.coefficients, candidate.fit.terms, strict=True
         )
-        if shape.known and not parameters_of(term)
+        if term.known and not parameters_of(expression)
     }
     return {name: (before.get(name, 0.0), after.get(name, 0.0)) for name in {**before, **after}}
 
 
 def _alternative(
-    equation: Equation, judged: Judged, other: Judged, points: Float[np.ndarray, "P V"]
+    equation: DictionaryProblem,
+    judged: ScoredCandidate,
+    other: ScoredCandidate,
+    points: Float[np.ndarray, "P V"],
 ) -> Alternative:
     with np.errstate(all="ignore"):
-        apart = np.abs(judged.candidate.values(points) - other.candidate.values(points))
-    apart = np.nan_to_num(apart)
-    place = int(np.argmax(apart))
-    where = dict(zip(equation.rows.names, points[place].tolist(), strict=True))
+        distance = np.abs(judged.candidate.values(points) - other.candidate.values(points))
+    distance = np.nan_to_num(distance)
+    index = int(np.argmax(distance))
+    where = dict(zip(equation.rows.names, points[index].tolist(), strict=True))
     gap = other.score - judged.score
-    return Alternative(formula(other.candidate), gap, where, float(apart[place]))
+    return Alternative(formula(other.candidate), gap, where, float(distance[index]))

@@ -1,4 +1,4 @@
-"""What the search fits: rows of each equation, each in units of its own noise."""
+"""The rows that a search fits, in units of their noise, and the score of a misfit."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -9,26 +9,33 @@ from jaxtyping import Bool, Float, Int
 
 from ...data import Extent
 from ...terms import Call, Expression, Product, Variable
+from . import _limits as limits
 from ._limits import NEAR_ZERO
-from ._score import TEMPERED
 
-MOST_ROWS = 1200
+
+def misfit_nats(
+    mse: Any, noise: float, count: float, reliable: float = limits.TEMPERED_ROWS
+) -> Any:
+    """Return the negative log-likelihood N/2 log(mse) of residuals of unknown size. Below twice the
+    noise variance models differ by chance and by smoothing, and at most `reliable` rows count."""
+    nats = np.log(np.maximum(np.asarray(mse) / (limits.CLEAR_MISFIT * noise), limits.MIN_MISFIT))
+    return 0.5 * np.where(nats > 0, count, min(count, reliable)) * nats
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Measurements:
-    """Targets of some equations at rows, which are points or windows of many of them.
+    """Targets of equations at rows, which are points or windows of many points.
 
-    `noise` (R x c) is the standard deviation that each target has at least. `count` is how many
-    rows count as independent of each other; `group` are runs or stretches of these. `slopes` are
-    derivatives at the points, where these were estimated; `clock` is the variable that is time.
-    `turns` are the windows in which a velocity that was not measured, one of `speeds`, changes its
-    sign. `given` maps an equation to the variable that it is: that of a position to its velocity.
-    `sides` says for each point and variable which share of the step around the point has the sign
-    of the point, less that which has the other. `beyond` are further points, outside the range of
-    these, at which functions must be defined. In each `stretch` of rows one offset is free, if
-    these are given. At most so many rows count as are `reliable` where the misfit is noise.
+    `noise` (R x c) is the smallest standard deviation of each target, `count` the number of
+    independent rows, and `group` the run, or the stretch of one, of each row. `slopes` are
+    estimated derivatives at the points. `time_variable` is the variable that is time.
+    `sign_changes` marks windows in which a velocity that was not measured, one of
+    `estimated_velocities`, changes its sign. `given` maps the equation of a position to its
+    velocity. `sides` is, for each point and variable, the share of the step around the point with
+    the sign of the point less the share with the other sign. Functions must also be defined at the
+    points `beyond`, which are outside the range of the others. Each `stretch` of rows has a free
+    offset. At most `reliable` rows count if the misfit is noise.
     """
 
     points: Float[np.ndarray, "M V"]
@@ -43,19 +50,20 @@ class Measurements:
     count: float
     extent: Extent
     slopes: Float[np.ndarray, "M c"] | None = None
-    clock: int | None = None
-    turns: Bool[np.ndarray, " R"] | None = None
-    speeds: frozenset[int] = frozenset()
+    time_variable: int | None = None
+    sign_changes: Bool[np.ndarray, " R"] | None = None
+    estimated_velocities: frozenset[int] = frozenset()
     given: Mapping[int, int] = field(default_factory=dict)
     sides: Float[np.ndarray, "M V"] | None = None
     beyond: Float[np.ndarray, "B V"] | None = None
     stretch: Int[np.ndarray, " R"] | None = None
-    reliable: float = TEMPERED
+    reliable: float = limits.TEMPERED_ROWS
 
     def without_offsets(
         self, values: Float[np.ndarray, "R k"], weight: Float[np.ndarray, " R"]
     ) -> Float[np.ndarray, "R k"]:
-        """The values less their mean in each stretch, rows counting by their weight squared."""
+        """Return the values less their mean in each stretch, with rows weighted by the squared
+        weight."""
         if self.stretch is None:
             return values
         begin = np.flatnonzero(np.diff(self.stretch, prepend=-1))
@@ -69,44 +77,47 @@ class Measurements:
     def signed(
         self, points: Float[np.ndarray, "N V"], noise: Float[np.ndarray, " n"]
     ) -> "Measurements":
-        """With variables of one sign where noise, of this standard deviation for the first
-        variables, explains that some of the points have the other: concentrations that decay to
-        zero."""
+        """Return the measurements with variables of one sign where noise, of this standard
+        deviation for the first variables, explains points of the other sign: concentrations that
+        decay to zero."""
         reach = np.zeros(len(self.names))
         reach[: len(noise)] = NEAR_ZERO * noise
         return replace(self, extent=self.extent.signed(points, reach))
 
     def defined_at(self, points: Float[np.ndarray, "P V"]) -> "Measurements":
-        """The same for functions that must be defined at these points too."""
+        """Return the measurements for functions that must also be defined at these points."""
         low, high = self.points.min(axis=0), self.points.max(axis=0)
         return replace(self, beyond=points[((points < low) | (points > high)).any(axis=1)])
 
     def are_defined(self, values: Callable[[np.ndarray], np.ndarray]) -> Bool[np.ndarray, "..."]:
-        """Which functions (P x V -> P x ...) are finite at the further points."""
+        """Return which functions (P x V -> P x ...) are finite at the points `beyond`."""
         if self.beyond is None or not len(self.beyond):
             return np.array(True)
         with np.errstate(all="ignore"):  # where they are not defined
-            found = values(self.beyond)
-        return np.asarray(np.isfinite(found).all(axis=0))
+            result = values(self.beyond)
+        return np.asarray(np.isfinite(result).all(axis=0))
 
-    def without_turns(self) -> "Measurements":
-        """With turns as unsure as their targets are large: what jumps there cannot be judged."""
-        if self.turns is None or self.turns.all():
+    def without_sign_changes(self) -> "Measurements":
+        """Return the measurements with sign changes as uncertain as the targets are large, since
+        jumps there cannot be judged."""
+        if self.sign_changes is None or self.sign_changes.all():
             return self
         size = np.sqrt(np.mean(self.targets**2, axis=0))
-        return replace(self, noise=self.noise + np.outer(self.turns, size), turns=None)
+        return replace(
+            self, noise=self.noise + np.outer(self.sign_changes, size), sign_changes=None
+        )
 
     def term_at_rows(
         self, values: Float[np.ndarray, "M k"], term: Expression
     ) -> Float[np.ndarray, "R k"]:
-        """Values of a term at points as they count in the rows: a factor sign(z) that jumps within
-        a step counts on both sides."""
+        """Return a term at the rows. A factor sign(z) that jumps within a step counts on both
+        sides."""
         if self.sides is not None and (jumping := _signs(term)):
             values = values * self.sides[:, jumping].prod(axis=1, keepdims=True)
         return self.at_rows(values)
 
     def at_rows(self, values: Float[np.ndarray, "M k"]) -> Float[np.ndarray, "R k"]:
-        """Functions at points as they count in the rows."""
+        """Return functions at points as they enter the rows."""
         if self.windows is None:
             return values
         # SciPy's product with several columns takes several times longer than with each alone
@@ -115,12 +126,12 @@ class Measurements:
 
 
 def _signs(term: Expression) -> list[int]:
-    """The variables whose signs are factors of a term."""
-    found = []
+    """Return the variables whose signs are factors of a term."""
+    variables = []
     for factor in term.factors if isinstance(term, Product) else (term,):
         match factor:
             case Call("sign", Variable(v, _)):
-                found.append(v)
+                variables.append(v)
             case _:
                 pass
-    return found
+    return variables

@@ -15,30 +15,25 @@ from ...data import Dataset
 from ...losses import AbstractLoss
 from ...physics import Bound, Knowledge, Physics
 from ...terms import Expression, FeatureMap
+from . import _limits as limits
 from ._candidates import Candidate
-from ._combinations import best_combinations, combine
 from ._coupling import couple, coupled_systems
-from ._evidence import written_terms
+from ._evidence import points_around, written_terms
 from ._measurements import Measurements
-from ._observing import measurements
-from ._points import points_around
-from ._proposals import Gap, explain_rows
-from ._ranking import Ranked, Ranking
-
-_BESIDE_COUPLED = 3  # combinations matched beside coupled equations that are clearly better
-_FARTHEST = 60.0  # nats behind the best candidate of an equation
-_SHARING = 3  # models whose terms may be in other equations too
+from ._proposals import EquationResult, explain_rows
+from ._ranking import ModelRanking, RankedModel, best_combinations, combine
+from ._rows import measurements
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class SearchInput:
-    """What a search starts from.
+    """The input of a search.
 
-    `features` are the terms of the base library, expected by the user if `is_expected`. `bind`
-    makes a library into features with what is known. `points` are states and inputs at which every
-    formula must be defined. `supports` are the terms of a fitted model by equation, and `values`
-    the values of its parameters; both are empty for `discover`.
+    `features` are the terms of the base library, which are cheap if the user chose them
+    (`is_expected`). `bind` turns a library into features with what is known. Every formula must be
+    defined at the states and inputs `points`. `supports` are the terms of a fitted model by
+    equation, and `values` the values of its parameters; both are empty for `discover`.
     """
 
     data: Dataset
@@ -57,30 +52,30 @@ class SearchInput:
 
 @final
 class ModelSearch:
-    """The search over one data set. `gaps` are the equations as the first rows have them, and
-    `ranking` holds the models that were matched, `around` are points within and around the data."""
+    """The search over one data set. `results` are the equations searched on the first rows,
+    `ranking` holds the matched models, and `around` are points within and around the data."""
 
-    def __init__(self, problem: SearchInput, goes_on: Callable[[], bool]):
-        self._problem, self._goes_on = problem, goes_on
-        self.gaps: list[Gap] = []
+    def __init__(self, problem: SearchInput, should_continue: Callable[[], bool]):
+        self._problem, self._goes_on = problem, should_continue
+        self.results: list[EquationResult] = []
         self.around = np.zeros((0, len(problem.data.variable_names)))
-        self.ranking = Ranking(problem.data, problem.interpolation)
+        self.ranking = ModelRanking(problem.data, problem.interpolation)
 
-    @np.errstate(all="ignore")  # formulas that overflow are tried, and are no candidates then
-    def run(self, tried: int) -> list[Ranked]:
-        """Return the ranked models, best first. Noisy data are searched twice, the second time with
-        the states of the best model, unless coupled equations explain what others do not."""
+    @np.errstate(all="ignore")  # formulas that overflow are rejected
+    def run(self, tried: int) -> list[RankedModel]:
+        """Return the ranked models, best first. Noisy data are searched again with the states of
+        the best model, unless coupled equations explain the data better."""
         rows = self._rows(None)
         self.around = points_around(rows.extent)
-        self.gaps = self._gaps(rows, {})
+        self.results = self._results(rows, {})
         is_coupled = self._rank_coupled(rows)
-        self._rank(self.gaps, min(tried, _BESIDE_COUPLED) if is_coupled else tried)
+        self._rank(self.results, min(tried, limits.MAX_BESIDE_COUPLED) if is_coupled else tried)
         ranked = self.ranking.ranked()
         if self.ranking.is_noisy and self._goes_on() and not is_coupled:
             data = self._problem.data
             states = ranked[0].states if len(ranked[0].states) == data.n_samples else None
-            shared = self._shared(ranked[:_SHARING])
-            self._rank(self._gaps(self._rows(states), shared), tried)
+            shared = self._shared(ranked[: limits.SHARING_MODELS])
+            self._rank(self._results(self._rows(states), shared), tried)
             ranked = self.ranking.ranked()
         return ranked
 
@@ -88,7 +83,9 @@ class ModelSearch:
         problem = self._problem
         return measurements(problem.loss, problem.data, states=states).defined_at(problem.points)
 
-    def _gaps(self, rows: Measurements, shared: dict[int, set[Expression]]) -> list[Gap]:
+    def _results(
+        self, rows: Measurements, shared: dict[int, set[Expression]]
+    ) -> list[EquationResult]:
         problem = self._problem
         return explain_rows(
             rows,
@@ -98,25 +95,29 @@ class ModelSearch:
             knowledge=problem.knowledge,
             shared=shared,
             is_expected=problem.is_expected,
-            goes_on=self._goes_on,
+            should_continue=self._goes_on,
         )
 
-    def _rank(self, gaps: Sequence[Gap], tried: int) -> None:
+    def _rank(self, results: Sequence[EquationResult], tried: int) -> None:
         """Match the best combinations of candidates, and those with the base library's best."""
-        near = [
-            [one for one in gap.candidates if one.score - gap.candidates[0].score < _FARTHEST]
-            for gap in gaps
+        lists = [
+            [
+                candidate
+                for candidate in result.candidates
+                if candidate.score - result.candidates[0].score < limits.MAX_GAP
+            ]
+            for result in results
         ]
-        chosen = best_combinations(near, tried)
-        always = [chosen[0], tuple(gap.base for gap in gaps)]
+        chosen = best_combinations(lists, tried)
+        always = [chosen[0], tuple(result.base for result in results)]
         if self._problem.supports is not None:
-            always += _without_proposals(gaps, chosen[0])
-        unique = {tuple(map(id, one)): one for one in [*always, *chosen]}
+            always += _without_proposals(results, chosen[0])
+        unique = {tuple(map(id, candidate)): candidate for candidate in [*always, *chosen]}
         with progress("Matching trajectories", float(len(unique))) as show:
             for done, candidates in enumerate(unique.values()):
                 if done >= len(always) and not self._goes_on():
                     break
-                show(float(done), "; ".join(written_terms(one) for one in candidates))
+                show(float(done), "; ".join(written_terms(candidate) for candidate in candidates))
                 self._add(candidates)
 
     def _add(self, candidates: Sequence[Candidate]) -> None:
@@ -134,11 +135,11 @@ class ModelSearch:
         )
 
     def _rank_coupled(self, rows: Measurements) -> bool:
-        """Match systems with several accelerations in an equation, unless physics is given that
-        they might contradict or the terms of a model are; return whether there are any."""
+        """Match systems with several accelerations in an equation and return whether there are any.
+        Skipped if physics or a model is given, which they might contradict."""
         if self._problem.physics is not None or self._problem.supports is not None:
             return False
-        systems = coupled_systems(rows, self.gaps, self._goes_on)
+        systems = coupled_systems(rows, self.results, self._goes_on)
         with progress("Matching coupled equations", float(len(systems))) as show:
             for done, system in enumerate(systems):
                 show(float(done), "several accelerations in one equation")
@@ -146,25 +147,29 @@ class ModelSearch:
                     self.ranking.add(couple(system, self._problem.bind, rows))
         return bool(systems)
 
-    def _shared(self, ranked: Sequence[Ranked]) -> dict[int, set[Expression]]:
-        """For each equation the terms that others have in these models."""
+    def _shared(self, ranked: Sequence[RankedModel]) -> dict[int, set[Expression]]:
+        """Return for each equation the terms of the other equations in these models."""
         terms = {c: set[Expression]() for c in range(self._problem.data.n_states)}
-        for one in ranked:
-            used = np.asarray(one.field.coefficients) != 0
+        for model in ranked:
+            used = np.asarray(model.field.coefficients) != 0
             for c, k in np.argwhere(used).tolist():
                 for other in terms:
                     if other != c:
-                        terms[other].add(one.field.features.terms[k])
+                        terms[other].add(model.field.features.terms[k])
         return terms
 
 
 def _without_proposals(
-    gaps: Sequence[Gap], best: Sequence[Candidate]
+    results: Sequence[EquationResult], best: Sequence[Candidate]
 ) -> list[tuple[Candidate, ...]]:
-    """The terms of the fitted model, and the best combination with one equation at a time replaced
-    by its best from the library alone: what each proposal must beat."""
-    found = [tuple(gap.model or gap.base for gap in gaps)]
-    for c, gap in enumerate(gaps):
+    """Return the combinations that proposals must beat: the fitted model, and the best combination
+    with one equation replaced by its best library candidate."""
+    combinations = [tuple(result.model or result.base for result in results)]
+    for c, result in enumerate(results):
         if best[c].new:
-            found += [(*best[:c], one, *best[c + 1 :]) for one in (gap.base, gap.model) if one]
-    return found
+            combinations += [
+                (*best[:c], library_candidate, *best[c + 1 :])
+                for library_candidate in (result.base, result.model)
+                if library_candidate
+            ]
+    return combinations

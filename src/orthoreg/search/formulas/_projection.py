@@ -9,15 +9,9 @@ import numpy as np
 from jaxtyping import Float
 
 from ...terms import Number, Parameter, substitute, to_text
-from ._equation import Equation
-from ._shapes import Shape
-
-_ROUNDS = 8
-_STEPS = (1.0, 0.5, 0.2, 0.05)
-_SETTLED = 1e-5  # relative gain from which on parameters stay
-_CUTOFF = 1e-11
-_APART = 1e-8  # of the largest eigenvalue of a Gram matrix: the smallest that can be trusted
-_AROUND = 0.3  # of a parameter's value, to either side: where a fit seeks it again
+from . import _limits as limits
+from ._equation import DictionaryProblem
+from ._parametric_term import ParametricTerm
 
 Group = tuple[tuple[int, int], ...]
 
@@ -25,13 +19,11 @@ Group = tuple[tuple[int, int], ...]
 @final
 @dataclass(frozen=True, eq=False)
 class Projection:
-    """Terms with the parameters and coefficients that fit best.
+    """Terms with the parameters and coefficients that fit best. `held[k]` says which parameters of
+    term k were not estimated. `covariance` is that of the coefficients, then of the free
+    parameters, for noise of unit variance."""
 
-    `held[k]` says which parameters of term k were not estimated. `covariance` is that of the
-    coefficients, then of the free parameters in order, for noise of unit variance.
-    """
-
-    shapes: tuple[Shape, ...]
+    terms: tuple[ParametricTerm, ...]
     values: tuple[tuple[float, ...], ...]
     held: tuple[tuple[bool, ...], ...]
     coefficients: Float[np.ndarray, " k"]
@@ -39,220 +31,232 @@ class Projection:
     covariance: Float[np.ndarray, "m m"]
 
     def written(self, k: int, suffix: str) -> tuple[str, dict[str, tuple[float, float]]]:
-        """Term k as text, parameters that were estimated under names of their own with bounds
-        around their values, the others as numbers."""
-        shape, names, bounds = self.shapes[k], {}, {}
-        for i, (name, value) in enumerate(zip(shape.parameters, self.values[k], strict=True)):
+        """Return term k as text, and bounds of its parameters. Estimated parameters have unique
+        names and bounds around their values; the others are numbers."""
+        term, names, bounds = self.terms[k], {}, {}
+        for i, (name, value) in enumerate(zip(term.parameters, self.values[k], strict=True)):
             if self.held[k][i]:
                 names[name] = Number(value)
                 continue
-            own = self.parameter_name(k, name, suffix)
-            names[name] = Parameter(own)
-            half = max(_AROUND * abs(value), 1e-6)
-            bounds[own] = (max(shape.low[i], value - half), min(shape.high[i], value + half))
-        return to_text(substitute(shape.expression, names)), bounds
+            unique = self.parameter_name(k, name, suffix)
+            names[name] = Parameter(unique)
+            margin = max(limits.PARAMETER_MARGIN * abs(value), 1e-6)
+            bounds[unique] = (max(term.low[i], value - margin), min(term.high[i], value + margin))
+        return to_text(substitute(term.expression, names)), bounds
 
     def parameters(self, k: int, suffix: str) -> dict[str, float]:
-        """The values of the parameters that `written` leaves in term k, by their names there."""
-        pairs = zip(self.shapes[k].parameters, self.values[k], self.held[k], strict=True)
+        """Return the values of the parameters in the text of term k, by name."""
+        pairs = zip(self.terms[k].parameters, self.values[k], self.held[k], strict=True)
         return {
             self.parameter_name(k, name, suffix): value for name, value, held in pairs if not held
         }
 
     @property
     def free(self) -> list[Group]:
-        """The parameters that were estimated, those that are shared as one."""
-        return free_groups(self.shapes, self.held)
+        """The estimated parameters; a shared parameter is one group."""
+        return free_groups(self.terms, self.held)
 
     def parameter_name(self, k: int, name: str, suffix: str) -> str:
-        """The name that `written` gives to a parameter of term k."""
-        is_shared = self.shapes[k].numerator is not None
+        """Return the name of a parameter in the text of term k."""
+        is_shared = self.terms[k].numerator is not None
         return f"{name}_{suffix}" if is_shared else f"{name}_{suffix}_{k}"
 
 
-def free_groups(shapes: Sequence[Shape], held: Sequence[tuple[bool, ...]]) -> list[Group]:
-    """The parameters that are not held, as places (term, number of the parameter); those of a
-    shared denominator are one group."""
+def free_groups(terms: Sequence[ParametricTerm], held: Sequence[tuple[bool, ...]]) -> list[Group]:
+    """Return the parameters that are not held, as pairs (term, index of the parameter). Parameters
+    of a shared denominator form one group."""
     groups: dict[tuple[int, str], list[tuple[int, int]]] = {}
-    for k, (shape, fixed) in enumerate(zip(shapes, held, strict=True)):
-        owner = k if shape.numerator is None else -1
-        for i, name in enumerate(shape.parameters):
+    for k, (term, fixed) in enumerate(zip(terms, held, strict=True)):
+        owner = k if term.numerator is None else -1
+        for i, name in enumerate(term.parameters):
             if not fixed[i]:
                 groups.setdefault((owner, name), []).append((k, i))
     return [tuple(group) for group in groups.values()]
 
 
 def project(
-    equation: Equation,
-    shapes: Sequence[Shape],
+    equation: DictionaryProblem,
+    terms: Sequence[ParametricTerm],
     values: Sequence[tuple[float, ...]],
     held: Sequence[tuple[bool, ...]] | None = None,
     *,
-    rounds: int = _ROUNDS,
+    rounds: int = limits.NEWTON_ROUNDS,
     errors: bool = True,
 ) -> Projection | None:
-    """The least squares fit of these terms; parameters that are not `held` move within their
-    bounds. None where a column is not finite. Without `errors` there is no covariance."""
-    shapes, values = tuple(shapes), [tuple(v) for v in values]
+    """Fit terms by least squares. Parameters that are not `held` move within their bounds, by
+    Gauss-Newton steps with the coefficients projected out. Return None if a column is not finite.
+    Without `errors`, no covariance is computed."""
+    terms, values = tuple(terms), [tuple(v) for v in values]
     held = tuple(held or [(False,) * len(v) for v in values])
-    free = free_groups(shapes, held)
+    free = free_groups(terms, held)
     values = _agreed(values, free)
-    columns = _columns(equation, shapes, values)
+    columns = _columns(equation, terms, values)
     if columns is None:
         return None
     w, rss = _solved(columns, equation.target)
     moving = {k for group in free for k, _ in group}
     for _ in range(rounds if free else 0):
-        step = _newton_step(equation, shapes, values, columns, w, free)
+        step = _newton_step(equation, terms, values, columns, w, free)
         better = None
-        for share in _STEPS:
-            tried = _moved(shapes, values, free, share * step)
-            if share == _STEPS[0]:  # which is taken most often, and its slopes needed next
+        for share in limits.NEWTON_SHARES:
+            moved = _moved(terms, values, free, share * step)
+            if (
+                share == limits.NEWTON_SHARES[0]
+            ):  # which is taken most often, and its slopes needed next
                 for k in moving:
-                    equation.slopes(shapes[k], tried[k])
-            new = _columns(equation, shapes, tried, columns, moving)
+                    equation.slopes(terms[k], moved[k])
+            new = _columns(equation, terms, moved, columns, moving)
             if new is None:
                 continue
             w_new, rss_new = _solved(new, equation.target)
             if rss_new < rss:
-                better = (tried, new, w_new, rss_new)
+                better = (moved, new, w_new, rss_new)
                 break
         if better is None:
             break
-        gained = rss - better[3]
+        decrease = rss - better[3]
         values, columns, w, rss = better
-        if gained <= _SETTLED * rss:
+        if decrease <= limits.NEWTON_TOLERANCE * rss:
             break
     size = len(w) + len(free)
     covariance = np.full((size, size), np.nan)
     if errors:
-        covariance = _covariance(equation, shapes, values, columns, w, free)
-    return Projection(shapes, tuple(values), held, w, rss, covariance)
+        covariance = _covariance(equation, terms, values, columns, w, free)
+    return Projection(terms, tuple(values), held, w, rss, covariance)
 
 
 def subset_fits(
-    equation: Equation, fit: Projection, left_out: Sequence[Set[int]]
+    equation: DictionaryProblem, fit: Projection, removals: Sequence[Set[int]]
 ) -> list[Projection]:
-    """The fits of the terms but for those left out, with the same parameters and without errors.
-    One QR decomposition gives them all."""
-    columns = _columns(equation, fit.shapes, fit.values)
+    """Return the fits without each of these sets of terms, with the same parameters and without
+    errors. One QR decomposition serves all of them."""
+    columns = _columns(equation, fit.terms, fit.values)
     assert columns is not None, "a fit has finite columns"
-    whole = np.column_stack([columns, equation.target])
-    triangle = np.asarray(np.linalg.qr(whole, mode="r"))
-    found = []
-    for out in left_out:
-        kept = [k for k in range(len(fit.shapes)) if k not in out]
-        shapes = tuple(fit.shapes[k] for k in kept)
-        values, held = tuple(fit.values[k] for k in kept), tuple(fit.held[k] for k in kept)
-        w, rss = _solved(triangle[:, kept], triangle[:, -1])
-        size = len(kept) + len(free_groups(shapes, held))
-        found.append(Projection(shapes, values, held, w, rss, np.full((size, size), np.nan)))
-    return found
+    table = np.column_stack([columns, equation.target])
+    triangle = np.asarray(np.linalg.qr(table, mode="r"))
+    fits = []
+    for removed in removals:
+        remaining = [k for k in range(len(fit.terms)) if k not in removed]
+        terms = tuple(fit.terms[k] for k in remaining)
+        values, held = (
+            tuple(fit.values[k] for k in remaining),
+            tuple(fit.held[k] for k in remaining),
+        )
+        w, rss = _solved(triangle[:, remaining], triangle[:, -1])
+        size = len(remaining) + len(free_groups(terms, held))
+        fits.append(Projection(terms, values, held, w, rss, np.full((size, size), np.nan)))
+    return fits
 
 
 def _agreed(values: Sequence[tuple[float, ...]], free: Sequence[Group]) -> list[tuple[float, ...]]:
-    """The values with those of shared parameters as the first term has them."""
-    found = [list(v) for v in values]
+    """Return the values with shared parameters as in the first term."""
+    result = [list(v) for v in values]
     for group in free:
-        first = found[group[0][0]][group[0][1]]
+        first = result[group[0][0]][group[0][1]]
         for k, i in group:
-            found[k][i] = first
-    return [tuple(v) for v in found]
+            result[k][i] = first
+    return [tuple(v) for v in result]
 
 
 def _columns(
-    equation: Equation,
-    shapes: Sequence[Shape],
+    equation: DictionaryProblem,
+    terms: Sequence[ParametricTerm],
     values: Sequence[tuple[float, ...]],
     old: np.ndarray | None = None,
     changed: set[int] | None = None,
 ) -> Float[np.ndarray, "R k"] | None:
-    phi = np.empty((len(equation.target), len(shapes)), order="F")
-    for k, (shape, v) in enumerate(zip(shapes, values, strict=True)):
+    """Return the columns of the terms, or None if they are not finite. Columns of `old` that did
+    not change are reused."""
+    phi = np.empty((len(equation.target), len(terms)), order="F")
+    for k, (term, v) in enumerate(zip(terms, values, strict=True)):
         if old is not None and changed is not None and k not in changed:
             phi[:, k] = old[:, k]
         else:
-            phi[:, k] = equation.whitened(shape, v)
+            phi[:, k] = equation.whitened(term, v)
     return phi if np.isfinite(phi).all() else None
 
 
 def _solved(
     phi: Float[np.ndarray, "R k"], y: Float[np.ndarray, " R"]
 ) -> tuple[Float[np.ndarray, " k"], float]:
-    """Least squares, columns scaled; the squared misfit."""
+    """Return the least squares solution, with scaled columns, and the squared misfit."""
     if not phi.shape[1]:
         return np.zeros(0), float(y @ y)
     size = np.sqrt(np.vecdot(phi.T, phi.T))
     size = np.where(size > 0, size, 1.0)
     w = least_squares(phi / size, y) / size
-    left = y - phi @ w
-    return w, float(left @ left)
+    residual = y - phi @ w
+    return w, float(residual @ residual)
 
 
 def least_squares(
     phi: Float[np.ndarray, "R k"], y: Float[np.ndarray, " R"]
 ) -> Float[np.ndarray, " k"]:
-    """By the Gram matrix and a correction, which is as good as by singular values where columns
-    are well apart, and several times faster; else by these."""
+    """Solve least squares by the Gram matrix and one correction, which is several times faster than
+    a singular value decomposition and as accurate for well-conditioned columns. Others are solved
+    by singular values."""
     gram = phi.T @ phi
     values, vectors = np.linalg.eigh(gram)
-    if not values[0] > _APART * values[-1]:
-        return np.linalg.lstsq(phi, y, rcond=_CUTOFF)[0]
+    if not values[0] > limits.MIN_EIGENVALUE * values[-1]:
+        return np.linalg.lstsq(phi, y, rcond=limits.SINGULAR_CUTOFF)[0]
     inverse = (vectors / values) @ vectors.T
     w = inverse @ (phi.T @ y)
     return w + inverse @ (phi.T @ (y - phi @ w))
 
 
 def _newton_step(
-    equation: Equation,
-    shapes: Sequence[Shape],
+    equation: DictionaryProblem,
+    terms: Sequence[ParametricTerm],
     values: Sequence[tuple[float, ...]],
     phi: Float[np.ndarray, "R k"],
     w: Float[np.ndarray, " k"],
     free: Sequence[Group],
 ) -> Float[np.ndarray, " q"]:
-    """How far the free parameters should move, the coefficients moving along."""
-    joint = np.hstack([phi, _sensitivities(equation, shapes, values, w, free)])
-    found, _ = _solved(np.nan_to_num(joint), equation.target - phi @ w)
-    return found[phi.shape[1] :]
+    """Return the step of the free parameters; the coefficients are eliminated."""
+    joint = np.hstack([phi, _sensitivities(equation, terms, values, w, free)])
+    solution, _ = _solved(np.nan_to_num(joint), equation.target - phi @ w)
+    return solution[phi.shape[1] :]
 
 
 def _sensitivities(
-    equation: Equation,
-    shapes: Sequence[Shape],
+    equation: DictionaryProblem,
+    terms: Sequence[ParametricTerm],
     values: Sequence[tuple[float, ...]],
     w: Float[np.ndarray, " k"],
     free: Sequence[Group],
 ) -> Float[np.ndarray, "R q"]:
-    slopes = {k: equation.slopes(shapes[k], values[k]) for group in free for k, _ in group}
-    found = np.empty((len(equation.target), len(free)), order="F")
+    """Return the derivatives of the fit with respect to the free parameters."""
+    slopes = {k: equation.slopes(terms[k], values[k]) for group in free for k, _ in group}
+    result = np.empty((len(equation.target), len(free)), order="F")
     for q, group in enumerate(free):
-        found[:, q] = sum(w[k] * slopes[k][i] for k, i in group)
-    return found
+        result[:, q] = sum(w[k] * slopes[k][i] for k, i in group)
+    return result
 
 
 def _moved(
-    shapes: Sequence[Shape],
+    terms: Sequence[ParametricTerm],
     values: Sequence[tuple[float, ...]],
     free: Sequence[Group],
     step: Float[np.ndarray, " q"],
 ) -> list[tuple[float, ...]]:
+    """Return the values after a step, within their bounds."""
     moved = [list(v) for v in values]
-    for group, by in zip(free, step, strict=True):
+    for group, change in zip(free, step, strict=True):
         for k, i in group:
-            moved[k][i] = float(np.clip(moved[k][i] + by, shapes[k].low[i], shapes[k].high[i]))
+            moved[k][i] = float(np.clip(moved[k][i] + change, terms[k].low[i], terms[k].high[i]))
     return [tuple(v) for v in moved]
 
 
 def _covariance(
-    equation: Equation,
-    shapes: Sequence[Shape],
+    equation: DictionaryProblem,
+    terms: Sequence[ParametricTerm],
     values: Sequence[tuple[float, ...]],
     phi: Float[np.ndarray, "R k"],
     w: Float[np.ndarray, " k"],
     free: Sequence[Group],
 ) -> Float[np.ndarray, "m m"]:
-    joint = np.hstack([phi, _sensitivities(equation, shapes, values, w, free)])
+    """Return the covariance of coefficients and free parameters for noise of unit variance."""
+    joint = np.hstack([phi, _sensitivities(equation, terms, values, w, free)])
     joint = np.nan_to_num(joint)
     size = np.sqrt(np.vecdot(joint.T, joint.T))
     size = np.where(size > 0, size, 1.0)

@@ -1,8 +1,7 @@
-"""From measured rows and a library to the gaps of each equation, with candidates that fill them."""
+"""Candidates for each equation, from measured rows, a library and what is known."""
 
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, final
 
 import numpy as np
@@ -14,35 +13,90 @@ from ..._common.progress import progress
 from ...physics import Knowledge
 from ...terms import Expression, FeatureMap, parameters_of, to_text, variables_of
 from ._atoms import Atom
-from ._bounds import limits_of, without_given
-from ._candidates import Candidate, candidate
+from ._candidates import Candidate, scored_fit
 from ._catalogue import catalogue
-from ._dictionary import Dictionary, dictionary
-from ._equation import Equation
+from ._equation import Dictionary, DictionaryProblem, dictionary
+from ._limits import BOUND_SLACK
 from ._measurements import Measurements
+from ._parametric_term import ParametricTerm, symmetric
 from ._projection import project
-from ._roles import in_other_roles
-from ._search import FAMILIES, Found, compare, search
-from ._shapes import Shape
-from ._symmetries import symmetric
-
-LEAST_GAIN = 10.0
-"""Nats by which a candidate with new terms must be better than the library's best."""
+from ._search import FAMILIES, SearchOutcome, compare, search
+from ._variants import in_other_roles
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class Gap:
-    """One equation: the best that the library can do, and all candidates, best first. `model` has
-    the terms of a fitted model, if these were given."""
+class CoefficientConstraints:
+    """Bounds of the coefficients of terms, the terms that every candidate must have, and the rows,
+    at whose outer points candidates must be defined."""
 
-    equation: Equation
+    bounds: dict[Expression, tuple[float, float]]
+    required: frozenset[Expression]
+    rows: Measurements
+
+    def allow(self, candidate: Candidate) -> bool:
+        """Return whether a candidate has the required terms, respects the bounds within the errors,
+        and is defined where it must be."""
+        if not self.required <= set(candidate.expressions) or not self.rows.are_defined(
+            candidate.values
+        ):
+            return False
+        errors = candidate.standard_errors()
+        for term, w, error in zip(
+            candidate.expressions, candidate.fit.coefficients, errors, strict=False
+        ):
+            low, high = self.bounds.get(term, (-np.inf, np.inf))
+            slack = BOUND_SLACK * float(np.nan_to_num(error))
+            if not low - slack <= w <= high + slack:
+                return False
+        return True
+
+
+def constraints_on(
+    features: FeatureMap, knowledge: Knowledge, output: int, rows: Measurements
+) -> CoefficientConstraints:
+    """Return what is known of one equation's coefficients."""
+    open_ = ~knowledge.given[output]
+    return CoefficientConstraints(
+        {
+            features.terms[k]: (float(knowledge.low[output, k]), float(knowledge.high[output, k]))
+            for k in np.flatnonzero(open_)
+        },
+        frozenset(features.terms[k] for k in np.flatnonzero(knowledge.required[output] & open_)),
+        rows,
+    )
+
+
+def without_given(
+    rows: Measurements, features: FeatureMap, knowledge: Knowledge, output: int
+) -> Measurements:
+    """Return the rows with the terms of known coefficients subtracted."""
+    w = np.where(knowledge.given[output], knowledge.low[output], 0.0)
+    if not w.any():
+        return rows
+    used = np.flatnonzero(w).tolist()
+    values = features.only(used)(rows.points) @ w[used]
+    targets = rows.targets.copy()
+    targets[:, output] -= rows.at_rows(values[:, None])[:, 0]
+    slopes = None if rows.slopes is None else rows.slopes.copy()
+    if slopes is not None:
+        slopes[:, output] -= values
+    return replace(rows, targets=targets, slopes=slopes)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class EquationResult:
+    """One equation: its best library candidate, and all candidates, best first. `model` has the
+    terms of a fitted model, if given."""
+
+    equation: DictionaryProblem
     base: Candidate
     candidates: tuple[Candidate, ...]
     model: Candidate | None = None
 
 
-@np.errstate(all="ignore")  # formulas that overflow are tried, and are no candidates then
+@np.errstate(all="ignore")  # formulas that overflow are rejected
 def explain_rows(
     rows: Measurements,
     features: FeatureMap,
@@ -52,133 +106,131 @@ def explain_rows(
     knowledge: Knowledge | None = None,
     shared: Mapping[int, Set[Expression]] | None = None,
     is_expected: bool = True,
-    goes_on: Callable[[], bool] = lambda: True,
-    most: int = 16,
-) -> list[Gap]:
-    """The gaps of all equations that are learned.
+    should_continue: Callable[[], bool] = lambda: True,
+) -> list[EquationResult]:
+    """Search all learned equations for candidates.
 
-    `features` is the library, whose terms are cheaper than others if it `is_expected`; `supports`
-    are the terms that a model uses in each equation, `shared` those that its other equations have,
-    which are cheap too. Of equations that `knowledge` completes nothing is sought; in others what
-    is given is subtracted, and candidates have what is required, the symmetries, and no
-    coefficient beyond its bounds.
+    `features` is the library, whose terms are cheap if it `is_expected`; `supports` are the terms
+    that a model uses in each equation, and `shared` those of its other equations, which are cheap
+    as well. Equations that `knowledge` completes are skipped. In the others given terms are
+    subtracted, and candidates obey the required terms, the symmetries and the bounds.
     """
-    shapes = new_shapes(rows, atoms)
-    features = features.resolved() if features.values else features
-    known = Knowledge.none(features.mask.shape) if knowledge is None else knowledge
-
-    gap_of = partial(
-        _gap,
+    knowledge = Knowledge.none(features.mask.shape) if knowledge is None else knowledge
+    search = _Search(
         rows,
-        features,
-        shapes,
-        known,
+        features.resolved() if features.values else features,
+        knowledge,
+        new_terms_for(rows, atoms),
         supports or {},
         shared or {},
         is_expected,
-        goes_on,
-        most,
+        should_continue,
     )
-    learned = [c for c in rows.learned if c not in known.complete]
+    learned = [c for c in rows.learned if c not in knowledge.complete]
     if has_cluster():
-        gaps = map_in_order(gap_of, learned, "Searching for missing terms")
-        return _exchanged(gaps, features, known, goes_on, most)
-    gaps = []
+        return search.exchanged(map_in_order(search.run, learned, "Searching for missing terms"))
+    results = []
     with progress("Searching for missing terms", float(len(learned))) as show:
         for done, c in enumerate(learned):
 
-            def told(part: int, what: str, done: int = done, c: int = c) -> None:
+            def on_progress(part: int, what: str, done: int = done, c: int = c) -> None:
                 show(done + part / (len(FAMILIES) + 1), f"{rows.outputs[c]}': {what}")
 
-            gaps.append(gap_of(c, told))
-    return _exchanged(gaps, features, known, goes_on, most)
+            results.append(search.run(c, on_progress))
+    return search.exchanged(results)
 
 
-def _exchanged(
-    gaps: Sequence[Gap],
-    features: FeatureMap,
-    known: Knowledge,
-    goes_on: Callable[[], bool],
-    most: int,
-) -> list[Gap]:
-    """The gaps with what each equation gains from the structures of the others."""
-    found = []
-    for gap in gaps:
-        others = [other.candidates for other in gaps if other is not gap]
-        if more := in_other_roles(gap.equation, others, goes_on):
-            allow = limits_of(features, known, gap.equation.output, gap.equation.rows).allow
-            judged = compare(gap.equation, [*gap.candidates, gap.base, *more], allow, most)
-            gap = replace(gap, base=judged.base, candidates=judged.candidates)
-        found.append(gap)
-    return found
+@final
+@dataclass(frozen=True, eq=False)
+class _Search:
+    """The search over the equations of one data set; see `explain_rows`."""
 
+    rows: Measurements
+    features: FeatureMap
+    knowledge: Knowledge
+    terms: Sequence[ParametricTerm]
+    supports: Mapping[int, Sequence[int]]
+    shared: Mapping[int, Set[Expression]]
+    is_expected: bool
+    should_continue: Callable[[], bool]
 
-def _gap(
-    rows: Measurements,
-    features: FeatureMap,
-    shapes: Sequence[Shape],
-    known: Knowledge,
-    supports: Mapping[int, Sequence[int]],
-    shared: Mapping[int, Set[Expression]],
-    is_expected: bool,
-    goes_on: Callable[[], bool],
-    most: int,
-    c: int,
-    told: Callable[[int, str], None] = lambda part, what: None,
-) -> Gap:
-    """The gap of one equation."""
-    begun = without_given(rows, features, known, c)
-    library = known_shapes(features, c, is_expected, ~known.given[c])
-    offered = [*library, *symmetric(shapes, known.symmetries, c)]
-    offered = [_marked(one, shared.get(c, frozenset())) for one in offered]
-    limits = limits_of(features, known, c, rows)
+    def run(
+        self, c: int, on_progress: Callable[[int, str], None] = lambda part, what: None
+    ) -> EquationResult:
+        """Search one equation."""
+        features, knowledge = self.features, self.knowledge
+        library = library_terms(features, c, self.is_expected, ~knowledge.given[c])
+        offered = [*library, *symmetric(self.terms, knowledge.symmetries, c)]
+        offered = [_marked(term, self.shared.get(c, frozenset())) for term in offered]
+        required = np.flatnonzero(knowledge.required[c]).tolist()
+        constraints = constraints_on(features, knowledge, c, self.rows)
 
-    def searched(rows: Measurements) -> tuple[Equation, Found]:
-        terms = dictionary(offered, rows)
-        equation = Equation(rows, terms, c, known.symmetries)
-        return equation, search(
-            equation,
-            _columns(terms, features, supports.get(c, ())),
-            required=_columns(terms, features, np.flatnonzero(known.required[c]).tolist()),
-            allow=limits.allow, goes_on=goes_on, told=told, most=most,
-        )  # fmt: skip
+        def searched(rows: Measurements) -> tuple[DictionaryProblem, SearchOutcome]:
+            columns = dictionary(offered, rows)
+            equation = DictionaryProblem(rows, columns, c, knowledge.symmetries)
+            return equation, search(
+                equation,
+                _columns(columns, features, self.supports.get(c, ())),
+                required=_columns(columns, features, required),
+                allow=constraints.allow,
+                should_continue=self.should_continue,
+                on_progress=on_progress,
+            )
 
-    equation, found = searched(begun)
-    if _jumps(found.candidates[0], begun):
-        equation, found = searched(begun.without_turns())
-    return Gap(equation, found.base, found.candidates, _of_model(equation, features, supports, c))
+        rows = without_given(self.rows, features, knowledge, c)
+        equation, outcome = searched(rows)
+        if _jumps(outcome.candidates[0], rows):
+            equation, outcome = searched(rows.without_sign_changes())
+        of_model = _of_model(equation, features, self.supports, c)
+        return EquationResult(equation, outcome.base, outcome.candidates, of_model)
+
+    def exchanged(self, results: Sequence[EquationResult]) -> list[EquationResult]:
+        """Return the results with candidates that copy the structure of other equations."""
+        exchanged = []
+        for result in results:
+            equation = result.equation
+            others = [other.candidates for other in results if other is not result]
+            if copies := in_other_roles(equation, others, self.should_continue):
+                allow = constraints_on(
+                    self.features, self.knowledge, equation.output, equation.rows
+                ).allow
+                outcome = compare(equation, [*result.candidates, result.base, *copies], allow)
+                result = replace(result, base=outcome.base, candidates=outcome.candidates)
+            exchanged.append(result)
+        return exchanged
 
 
 def _of_model(
-    equation: Equation, features: FeatureMap, supports: Mapping[int, Sequence[int]], c: int
+    equation: DictionaryProblem, features: FeatureMap, supports: Mapping[int, Sequence[int]], c: int
 ) -> Candidate | None:
-    """The candidate with exactly the terms that a model uses; None if the model is not known."""
+    """Return the candidate with exactly the terms of a model, or None if no model is given."""
     if c not in supports:
         return None
     wanted = {features.terms[k] for k in supports[c]}
-    shapes = [one for one in equation.shapes if one.known and one.expression in wanted]
-    return candidate(equation, project(equation, shapes, [()] * len(shapes)))
+    terms = [term for term in equation.terms if term.known and term.expression in wanted]
+    return scored_fit(equation, project(equation, terms, [()] * len(terms)))
 
 
-def _jumps(found: Candidate, rows: Measurements) -> bool:
-    """Whether a candidate jumps with a velocity that was not measured, at times hardly known."""
-    if rows.turns is None or not rows.turns.any():
+def _jumps(candidate: Candidate, rows: Measurements) -> bool:
+    """Return whether a candidate jumps with a velocity that was not measured, at times that are
+    hardly known."""
+    if rows.sign_changes is None or not rows.sign_changes.any():
         return False
-    signs = [term for term in found.terms if "sign(" in to_text(term)]
-    return any(variables_of(term) & rows.speeds for term in signs)
+    signs = [term for term in candidate.expressions if "sign(" in to_text(term)]
+    return any(variables_of(term) & rows.estimated_velocities for term in signs)
 
 
-def _marked(shape: Shape, elsewhere: Set[Expression]) -> Shape:
-    is_shared = not shape.parameters and shape.expression in elsewhere
-    return replace(shape, is_shared=True) if is_shared else shape
+def _marked(term: ParametricTerm, elsewhere: Set[Expression]) -> ParametricTerm:
+    is_shared = not term.parameters and term.expression in elsewhere
+    return replace(term, is_shared=True) if is_shared else term
 
 
-def known_shapes(
+def library_terms(
     features: FeatureMap, output: int, is_expected: bool, is_open: Bool[np.ndarray, " K"]
-) -> list[Shape]:
-    """The terms of the library that an equation may use, but for those that are given."""
+) -> list[ParametricTerm]:
+    """Return the library terms that an equation may use, except given ones."""
     return [
-        Shape(term, "known", known=True, is_expected=is_expected, written_as=name)
+        ParametricTerm(term, "known", known=True, is_expected=is_expected, written_as=name)
         for term, name, allowed in zip(
             features.terms, features.names, features.mask[output] & is_open, strict=True
         )
@@ -186,23 +238,23 @@ def known_shapes(
     ]
 
 
-def new_shapes(rows: Measurements, atoms: Sequence[Any]) -> list[Shape]:
-    """The user's atoms, then the catalogue."""
+def new_terms_for(rows: Measurements, atoms: Sequence[Any]) -> list[ParametricTerm]:
+    """Return the user's atoms, then the catalogue."""
     for atom in atoms:
         if not isinstance(atom, Atom):
             raise InputError(
                 f"atoms must be a list of Atom, such as [Atom('sin(p*z)', p=(0, 5))]; "
                 f"it has {atom!r}."
             )
-    own = [shape for atom in atoms for shape in atom.shapes(rows.names, rows.extent)]
-    return own + catalogue(rows.names, rows.extent, rows.clock)
+    own = [term for atom in atoms for term in atom.terms(rows.names, rows.extent)]
+    return own + catalogue(rows.names, rows.extent, rows.time_variable)
 
 
 def _columns(terms: Dictionary, features: FeatureMap, support: Sequence[int]) -> list[int]:
-    """The columns of the dictionary that are these terms."""
+    """Return the columns of the dictionary that are these library terms."""
     wanted = {features.terms[k] for k in support}
     return [
         k
-        for k in range(len(terms.shape))
-        if terms.known[k] and terms.shapes[terms.shape[k]].expression in wanted
+        for k in range(len(terms.term_of_column))
+        if terms.known[k] and terms.terms[terms.term_of_column[k]].expression in wanted
     ]

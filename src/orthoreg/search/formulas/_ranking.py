@@ -1,24 +1,165 @@
-"""Whole models ranked by the trajectories that they make."""
+"""Whole models: combinations of one candidate per equation, ranked by their trajectories."""
 
-from collections.abc import Mapping
+import heapq
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
 from ...data import Dataset
+from ...field import TanhLayers
 from ...field.hybrid import HybridField
 from ...matching import FULL, Match, Matcher, min_misfit, trajectory_score
-from ...terms import Expression, Parameter, parameters_of, substitute, to_text
+from ...physics import Bound, Knowledge, Physics
+from ...terms import (
+    AbstractLibrary,
+    Expression,
+    FeatureMap,
+    Parameter,
+    PerState,
+    Terms,
+    parameter_bounds,
+    parameters_of,
+    parse,
+    substitute,
+    to_text,
+)
 from . import _limits as limits
-from ._combinations import Combination
+from ._candidates import Candidate, term_prices
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class Ranked:
-    """A combination, what matching its constants gave, and its score in nats."""
+class Combination:
+    """A candidate for each learned equation. `library` has exactly their terms, `prices` their
+    prices, and `is_new` says which the base library lacks; both are shaped like the field's
+    coefficients. `physics` is what is given, and `knowledge` what it says about these terms."""
+
+    candidates: tuple[Candidate, ...]
+    library: AbstractLibrary
+    physics: Physics | None
+    field: HybridField
+    prices: Float[np.ndarray, "c K"]
+    is_new: Bool[np.ndarray, "c K"]
+    knowledge: Knowledge
+
+    @property
+    def parameter_bounds(self) -> dict[str, tuple[float, float]]:
+        """The bounds of numbers inside the terms."""
+        return parameter_bounds(self.library) | self.knowledge.parameter_bounds
+
+    @property
+    def library_terms(self) -> dict[str, tuple[str, ...]]:
+        """The terms of each equation, as its library writes them."""
+        if not isinstance(self.library, PerState):
+            return {}
+        parts = dict(self.library.by_state)
+        return {
+            name: tuple(library.formulas) if isinstance(library, Terms) else ()
+            for name, library in parts.items()
+        }
+
+
+def best_combinations(lists: Sequence[Sequence[Any]], count: int) -> list[tuple[Any, ...]]:
+    """Return combinations of one candidate of each list, the lowest sums of scores first."""
+    start: tuple[int, ...] = (0,) * len(lists)
+    heap: list[tuple[float, tuple[int, ...]]] = [
+        (sum(entries[0].score for entries in lists), start)
+    ]
+    seen: set[tuple[int, ...]] = {start}
+    combinations: list[tuple[Any, ...]] = []
+    while heap and len(combinations) < count:
+        total, indices = heapq.heappop(heap)
+        combinations.append(tuple(entries[i] for entries, i in zip(lists, indices, strict=True)))
+        for c, i in enumerate(indices):
+            successor = (*indices[:c], i + 1, *indices[c + 1 :])
+            if i + 1 < len(lists[c]) and successor not in seen:
+                seen.add(successor)
+                change = lists[c][i + 1].score - lists[c][i].score
+                heapq.heappush(heap, (total + change, successor))
+    return combinations
+
+
+def combine(
+    candidates: Sequence[Candidate],
+    bind: Callable[[AbstractLibrary], Bound],
+    outputs: Sequence[str],
+    count: float,
+    given: Collection[int] = (),
+    physics: Physics | None = None,
+    known_values: Mapping[str, float] | None = None,
+) -> Combination:
+    """Return the field of these candidates together with what is known. `count` is the number of
+    rows. A term that two equations share costs less in the second. `given` are the equations that
+    the data give; equations without a term are otherwise those of the physics. `known_values` are
+    the values of parameters in the physics."""
+    written, values, library = {}, dict(known_values or {}), {}
+    for candidate in candidates:
+        formulas, bounds = [], {}
+        for k in range(len(candidate.fit.terms)):
+            text, term_bounds = candidate.fit.written(k, str(candidate.output))
+            formulas.append(text)
+            bounds |= term_bounds
+            values |= candidate.fit.parameters(k, str(candidate.output))
+        written[candidate.output] = formulas
+        if formulas:
+            ordered = sorted(formulas, key=lambda text: (len(text), text))  # short ones first
+            library[outputs[candidate.output]] = Terms(ordered, bounds)
+    empty = {name for c, name in enumerate(outputs) if not written.get(c) and c not in given}
+    joined = PerState(library, Terms(["1"]) if empty else None)  # every equation needs some term
+    bound = bind(joined)
+    features, known = bound.features, bound.knowledge
+    coefficients = np.where(known.given, known.low, 0.0)
+    prices, is_new = np.zeros_like(coefficients), np.zeros(coefficients.shape, dtype=bool)
+    elsewhere: set[Expression] = set()  # terms, and formulas whatever their numbers
+    for candidate in candidates:
+        paid = term_prices(candidate.fit, count, elsewhere)
+        elsewhere |= set(candidate.expressions)
+        elsewhere |= {
+            form for s in candidate.fit.terms for form in (s.expression, s.copy_of) if form
+        }
+        for text, w, price, term in zip(
+            written[candidate.output],
+            candidate.fit.coefficients,
+            paid,
+            candidate.fit.terms,
+            strict=True,
+        ):
+            column = column_of(features, text)
+            coefficients[candidate.output, column] += w
+            prices[candidate.output, column] = price
+            is_new[candidate.output, column] = not term.known
+    field = field_of(
+        features.with_values(values[name] for name in features.parameters), coefficients
+    )
+    return Combination(tuple(candidates), joined, physics, field, prices, is_new, known)
+
+
+def column_of(features: FeatureMap, text: str) -> int:
+    """Return the index of a term among the features."""
+    return features.terms.index(parse(text, features.variables, features.parameters, free=True))
+
+
+def field_of(features: FeatureMap, coefficients: np.ndarray) -> HybridField:
+    """Return a field with these coefficients and no residual."""
+    none = np.zeros(len(features.variables))
+    outputs = len(coefficients)
+    return HybridField(
+        features,
+        coefficients,
+        TanhLayers(none, none + 1.0, (), ()),
+        np.zeros((0, outputs)),
+        np.zeros_like(coefficients),
+        parameters=np.array(features.values),
+    )
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class RankedModel:
+    """A combination, its matched constants, and its score in nats."""
 
     combination: Combination
     matched: Match
@@ -26,87 +167,95 @@ class Ranked:
 
     @property
     def field(self) -> HybridField:
-        """The terms with the constants that were matched."""
+        """The terms with the matched constants."""
         return self.matched.field
 
     @property
     def states(self) -> Float[np.ndarray, "N n"]:
-        """The states of the rows that were looked at as the model has them."""
+        """The states of the compared rows according to the model."""
         return self.matched.states
 
     @property
     def is_base(self) -> bool:
-        """Whether its terms are the base library's alone."""
+        """Whether all terms are in the base library."""
         return not self.combination.is_new[np.asarray(self.field.coefficients) != 0].any()
 
 
 @final
-class Ranking:
-    """Matches combinations to runs without outliers, and remembers how well each does on segments
-    of each length: one that is far behind is not followed further."""
+class ModelRanking:
+    """Matches combinations to runs without outliers, on segments of growing length. A model that is
+    far behind on one length is not matched to longer segments."""
 
     def __init__(self, data: Dataset, interpolation: Mapping[str, str]):
         data = data.subsample_rows(limits.RANKING_ROWS).plan.clean
         plan = data.plan
-        self._matcher = Matcher(data, interpolation, limits.LONGEST_SEGMENT)
-        seen = np.where(plan.is_noise, limits.LEAST_NOISE * plan.noise**2, 0.0)
-        self._floor = np.maximum(min_misfit(data.states), seen)
+        self._matcher = Matcher(data, interpolation, limits.MAX_SEGMENT_STEPS)
+        noise_floor = np.where(plan.is_noise, limits.MIN_NOISE_VARIANCES * plan.noise**2, 0.0)
+        self._floor = np.maximum(min_misfit(data.states), noise_floor)
         self.is_noisy = plan.is_noisy
         self._measured, self._count = data.is_measured, float(data.n_samples)
         self._variance = np.maximum(data.states.var(axis=0), 1e-300)
         self._found: list[tuple[Combination, Match]] = []
         self._settled: set[frozenset[tuple[int, str]]] = set()
 
-    def add(self, one: Combination) -> None:
-        """Matches one combination, unless one of the same terms was matched on all lengths."""
-        terms = _structure(one.field)
+    def add(self, combination: Combination) -> None:
+        """Match a combination, unless one with the same terms was matched on all lengths."""
+        terms = _structure(combination.field)
         if terms in self._settled:
             return
-        price = _price(one, one.field)
+        price = _price(combination, combination.field)
 
-        def goes_on(length: int, misfit: np.ndarray) -> bool:
-            least = self._least(length, misfit)
-            return self._score(misfit, least, price) < self._best(length, least) + limits.HOPELESS
+        def should_continue(length: int, misfit: np.ndarray) -> bool:
+            noise = self._least(length, misfit)
+            return (
+                self._score(misfit, noise, price) < self._best(length, noise) + limits.HOPELESS_GAP
+            )
 
         matched = self._matcher.match(
-            one.field, one.parameter_bounds, one.knowledge, should_continue=goes_on
+            combination.field,
+            combination.parameter_bounds,
+            combination.knowledge,
+            should_continue=should_continue,
         )
-        self._found.append((one, matched))
+        self._found.append((combination, matched))
         if self._matcher.lengths[-1] in matched.misfits:
             self._settled.add(terms)
 
-    def sharpened(self, one: Ranked) -> Match:
-        """The field with its constants matched as well as they can be."""
-        whole = one.combination
-        bounds = whole.parameter_bounds
+    def sharpened(self, model: RankedModel) -> Match:
+        """Match the constants of a model with full effort."""
+        combination = model.combination
+        bounds = combination.parameter_bounds
         return self._matcher.match(
-            one.field, bounds, whole.knowledge, effort=FULL, after=one.matched
+            model.field, bounds, combination.knowledge, effort=FULL, after=model.matched
         )
 
-    def ranked(self) -> list[Ranked]:
-        """Best first, one of each set of terms. Scores are those of the longest segments that
-        some model follows; one that was given up before is behind by as much as it was there."""
+    def ranked(self) -> list[RankedModel]:
+        """Return the models, best first, one per set of terms. Scores are those of the longest
+        segments that some model follows. A model that was given up earlier keeps its distance to
+        the best from there."""
         length = self.longest()
         lowest = self._best(length, self._least(length))
-        best: dict[Any, Ranked] = {}
-        for one, matched in self._found:
+        best: dict[Any, RankedModel] = {}
+        for combination, matched in self._found:
             field = matched.field
-            reached = max((k for k in matched.misfits if k <= length), default=None)
-            score = lowest + limits.RUN_AWAY
-            if reached is not None:
-                least = self._least(reached)
-                score = self._score(matched.misfits[reached], least, _price(one, field))
-                if reached < length:
-                    score = lowest + max(score - self._best(reached, least), limits.HOPELESS)
+            last = max((k for k in matched.misfits if k <= length), default=None)
+            score = lowest + limits.UNSTABLE_GAP
+            if last is not None:
+                noise = self._least(last)
+                score = self._score(matched.misfits[last], noise, _price(combination, field))
+                if last < length:
+                    score = lowest + max(score - self._best(last, noise), limits.HOPELESS_GAP)
             key = _structure(field)
             if key not in best or score < best[key].score:
-                best[key] = Ranked(one, matched, score)
-        return sorted(best.values(), key=lambda one: one.score)
+                best[key] = RankedModel(combination, matched, score)
+        return sorted(best.values(), key=lambda combination: combination.score)
 
     def longest(self) -> int:
-        """Steps of the longest segments that some model follows."""
+        """Return the steps of the longest segments that some model follows."""
         shortest = self._matcher.lengths[0]
-        limit = limits.FOLLOWED * self._variance + limits.SHORT_MISFIT * self._least(shortest)
+        limit = limits.MAX_UNEXPLAINED * self._variance + limits.MAX_MISFIT_GROWTH * self._least(
+            shortest
+        )
         followed = [
             length
             for _, matched in self._found
@@ -116,31 +265,32 @@ class Ranking:
         return max(followed, default=shortest)
 
     def _least(self, length: int, *more: np.ndarray) -> Float[np.ndarray, " n"]:
-        """The least misfit of any model on segments of this length, no less than noise."""
-        others = [found.misfits[length] for _, found in self._found if length in found.misfits]
-        misfits = [*more, *others]
-        least = np.min(misfits, axis=0) if misfits else self._floor
-        return np.maximum(least, self._floor)
+        """Return the smallest misfit of any model on segments of this length, and at least the
+        noise."""
+        known = [match.misfits[length] for _, match in self._found if length in match.misfits]
+        misfits = [*more, *known]
+        smallest = np.min(misfits, axis=0) if misfits else self._floor
+        return np.maximum(smallest, self._floor)
 
-    def _best(self, length: int, least: Float[np.ndarray, " n"]) -> float:
-        """The least score of any model on segments of this length."""
+    def _best(self, length: int, noise: Float[np.ndarray, " n"]) -> float:
+        """Return the lowest score of any model on segments of this length."""
         scores = [
-            self._score(matched.misfits[length], least, _price(one, matched.field))
-            for one, matched in self._found
+            self._score(matched.misfits[length], noise, _price(combination, matched.field))
+            for combination, matched in self._found
             if length in matched.misfits
         ]
         return min(scores, default=np.inf)
 
     def _score(
-        self, misfit: Float[np.ndarray, " n"], least: Float[np.ndarray, " n"], price: float
+        self, misfit: Float[np.ndarray, " n"], noise: Float[np.ndarray, " n"], price: float
     ) -> float:
-        """The score of `fit`, with the least misfit of any model for the noise."""
-        ratio = np.maximum((misfit / least)[self._measured], 1.0)
+        """Return the score of a misfit relative to the noise."""
+        ratio = np.maximum((misfit / noise)[self._measured], 1.0)
         return trajectory_score(ratio, np.full(len(ratio), self._count)) + price
 
 
 def _structure(field: HybridField) -> frozenset[tuple[int, str]]:
-    """The terms of each equation, whatever their parameters are called."""
+    """Return the terms of each equation, whatever their parameters are called."""
     used = np.asarray(field.coefficients) != 0
     return frozenset(
         (int(c), to_text(_with_plain_names(field.features.terms[k]))) for c, k in np.argwhere(used)
@@ -152,5 +302,5 @@ def _with_plain_names(term: Expression) -> Expression:
     return substitute(term, {name: Parameter(f"p{i}") for i, name in enumerate(names)})
 
 
-def _price(one: Combination, field: HybridField) -> float:
-    return float(one.prices[np.asarray(field.coefficients) != 0].sum())
+def _price(combination: Combination, field: HybridField) -> float:
+    return float(combination.prices[np.asarray(field.coefficients) != 0].sum())

@@ -1,4 +1,4 @@
-"""The search for one equation: families of functions apart and together, best candidates first."""
+"""The search for one equation, in families of functions, separately and together."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -7,15 +7,13 @@ from typing import final
 import numpy as np
 from jaxtyping import Bool
 
-from ._beam import Support, added_gains, beam, best_of, exchange, measured
+from . import _limits as limits
+from ._beam import Support, added_gains, beam, best_of, best_pairs, exchange, support_of
 from ._candidates import Candidate, make_readable, polish, prune, rescored
-from ._denominators import add_denominators
-from ._dictionary import PER_SYMBOL
-from ._equation import Equation
-from ._pairs import best_pairs
-from ._products import add_products
+from ._composed import add_denominators, add_products
+from ._equation import DictionaryProblem
 from ._projection import project
-from ._steps import with_steps
+from ._variants import with_steps
 
 FAMILIES = (
     ("poly",),
@@ -33,241 +31,240 @@ _LABELS = {
     "exp": "exponentials",
     "own": "all together",
 }
-_DEPTH = 7
-_EACH = 4  # supports polished at each temperature in a family
-_REFINED = 3  # of a level whose parameters are estimated within the beam
-_ROUNDS = 3  # of doing so
-_LARGEST_SEEDED = 2
-_SEEDED_SUPPORTS = 4
-_SEEDS = 8  # functions whose parameters are estimated beside a known support
-_STARTS = 2  # known supports of a size, that pairs are added to
-_LARGEST_START = 4
-_PAIRS = 4  # at each temperature
-_PRODUCT_SYMBOLS = 8  # of a usual product, whose only constant may be its coefficient
-_CLEARLY = 10.0  # nats by which a product should be able to be better, or it is not sought
-_LEAST_SHARE = 1e-5  # of the squared target
-_MOST_BESIDE = 30  # known terms that products are sought beside at once
-_READABLE = 10.0  # nats that a simple number in the place of a parameter may save, at most
-_MUCH_LESS = 0.7  # of the noise: what polishing may show
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class Found:
-    """Candidates of one equation, best first; `base` is the best of known terms alone."""
+class SearchOutcome:
+    """Candidates of one equation, best first; `base` is the best candidate of known terms."""
 
     base: Candidate
     candidates: tuple[Candidate, ...]
 
 
 def search(
-    equation: Equation,
+    equation: DictionaryProblem,
     support: Sequence[int] = (),
     *,
     required: Sequence[int] = (),
-    allow: Callable[[Candidate], bool] = lambda found: True,
-    goes_on: Callable[[], bool] = lambda: True,
-    told: Callable[[int, str], None] = lambda part, what: None,
-    most: int = 16,
-) -> Found:
-    """Candidates of the equation that are allowed. `support` are known columns that a model uses
-    already, `required` those that every candidate should have.
+    allow: Callable[[Candidate], bool] = lambda candidate: True,
+    should_continue: Callable[[], bool] = lambda: True,
+    on_progress: Callable[[int, str], None] = lambda part, what: None,
+) -> SearchOutcome:
+    """Return the allowed candidates of an equation.
 
-    Beams are guided by the noise that rows are known to have; candidates are judged by what the
-    best of them leaves, where that is more.
+    `support` are the known columns that a model uses, and `required` those that every candidate
+    must have. Beams use the known noise of the rows. Candidates are then scored with the residual
+    of the best of them, if that is larger.
     """
     equation.noise = 1.0
-    needed = tuple(int(k) for k in required)
-    start = tuple(dict.fromkeys([*needed, *(int(k) for k in support)]))
-    starts = [needed] if start == needed else [needed, start]
-    told(0, "terms of the library")
-    known = beam(equation, equation.known, starts, depth=_DEPTH + 3)
-    chosen = best_of(equation, known, _EACH)
-    everything = list(known)
-    settled = _is_settled(equation, known, allow)
-    if not settled:
+    first = tuple(int(k) for k in required)
+    second = tuple(dict.fromkeys([*first, *(int(k) for k in support)]))
+    starts = [first] if second == first else [first, second]
+    on_progress(0, "terms of the library")
+    known = beam(equation, equation.known, starts, depth=limits.BEAM_DEPTH + 3)
+    chosen = best_of(equation, known, limits.POLISHED_SUPPORTS)
+    supports = list(known)
+    families = () if _is_resolved(equation, known, allow) else FAMILIES
+    if families:
         _seed(equation, known)
         add_denominators(equation)
-    for part, names in enumerate(() if settled else FAMILIES, start=1):
-        if not goes_on():
+    for part, names in enumerate(families, start=1):
+        if not should_continue():
             break
-        told(part, _LABELS.get(names[-1], names[-1]))
-        present = {equation.shapes[place].family for place in equation.shape}
+        on_progress(part, _LABELS.get(names[-1], names[-1]))
+        present = {equation.terms[k].family for k in equation.term_of_column}
         if names[-1] == "own" or names[-1] in present:
-            begun = starts if names != FAMILIES[-1] else [*starts, *_paired(equation, known)]
-            supports = _in_family(equation, names, begun)
-            everything += supports
-            chosen += best_of(equation, supports, _EACH)
-    if goes_on() and _has_room(equation, everything):
-        told(len(FAMILIES), "products of two functions")
-        begun = add_products(equation, _beside(equation, known, everything), goes_on)
-        supports = _in_family(equation, FAMILIES[-1], [*starts, *begun]) if begun else []
-        everything += supports
-        chosen += best_of(equation, supports, _EACH)
-    equation.noise = least_left(equation, [(one.rss, len(one.columns)) for one in everything])
-    columns = {frozenset(one.columns): one.columns for one in chosen}
-    polished = [polish(equation, one) for one in columns.values()]
-    found = [one for one in polished if one is not None]
-    found += [one for smooth in found for one in with_steps(equation, smooth)]
-    return compare(equation, found, allow, most)
+            paired = _paired(equation, known) if names == FAMILIES[-1] else []
+            in_family = _in_family(equation, names, [*starts, *paired])
+            supports += in_family
+            chosen += best_of(equation, in_family, limits.POLISHED_SUPPORTS)
+    if should_continue() and _has_room(equation, supports):
+        on_progress(len(FAMILIES), "products of two functions")
+        products = add_products(equation, _beside(equation, known, supports), should_continue)
+        if products:
+            in_family = _in_family(equation, FAMILIES[-1], [*starts, *products])
+            supports += in_family
+            chosen += best_of(equation, in_family, limits.POLISHED_SUPPORTS)
+    fits = [(support.rss, len(support.columns)) for support in supports]
+    equation.noise = smallest_noise(equation, fits)
+    columns = {frozenset(support.columns): support.columns for support in chosen}
+    polished = [polish(equation, each) for each in columns.values()]
+    candidates = [candidate for candidate in polished if candidate is not None]
+    candidates += [step for smooth in candidates for step in with_steps(equation, smooth)]
+    return compare(equation, candidates, allow)
 
 
 def compare(
-    equation: Equation, found: Sequence[Candidate], allow: Callable[[Candidate], bool], most: int
-) -> Found:
-    """The candidates that are allowed, best first, by what the best of them leaves."""
-    ordered = in_order(equation, found, allow, most)
-    allowed = [one for one in ordered if allow(one)]
-    known_alone = [one for one in (*allowed, *ordered) if not one.new]
-    return Found(known_alone[0], tuple(allowed[:most]) or (known_alone[0],))
+    equation: DictionaryProblem,
+    candidates: Sequence[Candidate],
+    allow: Callable[[Candidate], bool],
+) -> SearchOutcome:
+    """Return the allowed candidates, best first, scored with the residual of the best of them."""
+    ordered = ranked_structures(equation, candidates, allow)
+    allowed = [candidate for candidate in ordered if allow(candidate)]
+    known_alone = [candidate for candidate in (*allowed, *ordered) if not candidate.new]
+    best = tuple(allowed[: limits.MAX_CANDIDATES])
+    return SearchOutcome(known_alone[0], best or (known_alone[0],))
 
 
-def _is_settled(
-    equation: Equation, known: Sequence[Support], allow: Callable[[Candidate], bool]
+def _is_resolved(
+    equation: DictionaryProblem, known: Sequence[Support], allow: Callable[[Candidate], bool]
 ) -> bool:
-    """Whether no other formula could cost less than the best of known terms: that leaves no more
-    than the least that counts, is allowed, and no other column is cheaper than all of it."""
+    """Return whether no other formula can beat the best known terms: their misfit is at the noise
+    floor, they are allowed, and every other column costs more."""
     others = equation.price[~equation.known]
-    scores = [float(equation.nats(one.rss)) + one.price for one in known]
+    scores = [float(equation.nats(support.rss)) + support.price for support in known]
     if not len(others) or min(scores) > float(equation.nats(0.0)) + float(others.min()):
         return False
     best = polish(equation, known[int(np.argmin(scores))].columns)
     return best is not None and allow(best)
 
 
-def _seed(equation: Equation, known: Sequence[Support]) -> None:
-    """Adds, beside the best known support of each small size, the functions that serve it best
-    alone, with their parameters estimated: a coarse grid may hide the right one."""
-    for size in range(_LARGEST_SEEDED + 1):
-        same = [one for one in known if len(one.columns) == size]
-        for one in sorted(same, key=lambda one: one.rss)[:_SEEDED_SUPPORTS]:
-            gains = added_gains(equation, one.columns)
+def _seed(equation: DictionaryProblem, known: Sequence[Support]) -> None:
+    """Add the best functions next to the best known support of each small size, with estimated
+    parameters, since a coarse grid may miss the right values."""
+    for size in range(limits.MAX_SEEDED_SIZE + 1):
+        of_size = [support for support in known if len(support.columns) == size]
+        for support in sorted(of_size, key=lambda support: support.rss)[: limits.SEEDED_SUPPORTS]:
+            gains = added_gains(equation, support.columns)
             best: dict[int, int] = {}
             for k in np.argsort(-gains):
                 if equation.values[k] and np.isfinite(gains[k]):
-                    best.setdefault(int(equation.shape[k]), int(k))
-                if len(best) == _SEEDS:
+                    best.setdefault(int(equation.term_of_column[k]), int(k))
+                if len(best) == limits.SEEDS:
                     break
             _sharpened(
                 equation,
-                [Support((*one.columns, k), 0.0, 0.0) for k in best.values()],
+                [Support((*support.columns, k), 0.0, 0.0) for k in best.values()],
             )
 
 
-def _paired(equation: Equation, known: Sequence[Support]) -> list[tuple[int, ...]]:
-    """Known supports of each size with the two columns that serve them best."""
+def _paired(equation: DictionaryProblem, known: Sequence[Support]) -> list[tuple[int, ...]]:
+    """Return known supports of each size with the best pairs of columns added."""
     starts = []
-    for size in range(_LARGEST_START + 1):
-        same = [one for one in known if len(one.columns) == size]
-        for one in sorted(same, key=lambda one: one.rss)[:_STARTS]:
-            pairs = best_pairs(equation, one, _allowed(equation, FAMILIES[-1]), _PAIRS)
+    for size in range(limits.MAX_START_SIZE + 1):
+        of_size = [support for support in known if len(support.columns) == size]
+        for support in sorted(of_size, key=lambda support: support.rss)[: limits.START_SUPPORTS]:
+            pairs = best_pairs(equation, support, _allowed(equation, FAMILIES[-1]), limits.PAIRS)
             starts += [pair.columns for pair in pairs]
     return starts
 
 
-def _has_room(equation: Equation, supports: Sequence[Support]) -> bool:
-    """Whether the best support misses so much, or pays so much for functions that the library
-    lacks, that the right product could be clearly better, and the library leaves more than what
-    sums over windows miss."""
-    known = [one.rss for one in supports if equation.known[list(one.columns)].all()]
-    if min(known) < _LEAST_SHARE * equation.square:
+def _has_room(equation: DictionaryProblem, supports: Sequence[Support]) -> bool:
+    """Return whether the right product could clearly beat the best support, and the library's
+    residual exceeds the error of sums over windows."""
+    known = [support.rss for support in supports if equation.known[list(support.columns)].all()]
+    if min(known) < limits.MIN_UNEXPLAINED * equation.square:
         return False
-    scores = [float(equation.nats(one.rss)) + one.price for one in supports]
+    scores = [float(equation.nats(support.rss)) + support.price for support in supports]
     best = supports[int(np.argmin(scores))]
-    kept = sum(float(equation.price[k]) for k in best.columns if equation.known[k])
-    least = 0.5 * np.log(max(equation.count, 2.0)) + _PRODUCT_SYMBOLS * PER_SYMBOL
-    paid = min(scores) - float(equation.nats(len(equation.target))) - kept
-    return bool(paid > least + _CLEARLY)
+    known_price = sum(float(equation.price[k]) for k in best.columns if equation.known[k])
+    product_price = (
+        0.5 * np.log(max(equation.count, 2.0)) + limits.PRODUCT_SYMBOLS * limits.SYMBOL_PRICE
+    )
+    paid = min(scores) - float(equation.nats(len(equation.target))) - known_price
+    return bool(paid > product_price + limits.MIN_PRODUCT_GAIN)
 
 
 def _beside(
-    equation: Equation, known: Sequence[Support], everything: Sequence[Support]
+    equation: DictionaryProblem, known: Sequence[Support], everything: Sequence[Support]
 ) -> list[Support]:
-    """Supports that products are sought beside: all known terms, the best of them of each small
-    size, and the best of all."""
-    found = [*best_of(equation, known, 1), *best_of(equation, everything, 1)]
-    for size in range(_LARGEST_START + 1):
-        same = [one for one in known if len(one.columns) == size]
-        found += sorted(same, key=lambda one: one.rss)[:_STARTS]
-    whole = tuple(np.flatnonzero(equation.known).tolist())
-    if len(whole) <= _MOST_BESIDE:
-        found.append(measured(equation, whole))
-    return list({frozenset(one.columns): one for one in found}.values())
+    """Return the supports next to which products are sought: all known terms, the best of them of
+    each small size, and the best support overall."""
+    chosen = [*best_of(equation, known, 1), *best_of(equation, everything, 1)]
+    for size in range(limits.MAX_START_SIZE + 1):
+        of_size = [support for support in known if len(support.columns) == size]
+        chosen += sorted(of_size, key=lambda support: support.rss)[: limits.START_SUPPORTS]
+    all_known = tuple(np.flatnonzero(equation.known).tolist())
+    if len(all_known) <= limits.MAX_TERMS_BESIDE:
+        chosen.append(support_of(equation, all_known))
+    return list({frozenset(support.columns): support for support in chosen}.values())
 
 
-def least_left(equation: Equation, fits: Sequence[tuple[float, int]]) -> float:
-    """The least variance that any of the fits leaves, no less than that of the noise."""
+def smallest_noise(equation: DictionaryProblem, fits: Sequence[tuple[float, int]]) -> float:
+    """Return the smallest residual variance of any fit, at least that of the noise."""
     rows = len(equation.target)
     return max(1.0, min(rss / max(rows - 2 * size, 1) for rss, size in fits))
 
 
 def _in_family(
-    equation: Equation, names: Sequence[str], starts: Sequence[tuple[int, ...]]
+    equation: DictionaryProblem, names: Sequence[str], starts: Sequence[tuple[int, ...]]
 ) -> list[Support]:
-    """The best supports with columns of a family; parameters of the best are estimated, and
-    these columns added, before the beam runs again."""
+    """Return the best supports with columns of a family. Parameters of the best supports are
+    estimated and added as columns before the beam runs again."""
     supports: list[Support] = []
-    for _ in range(_ROUNDS):
+    for _ in range(limits.SHARPENING_ROUNDS):
         allowed = _allowed(equation, names)
-        supports = beam(equation, allowed, starts, depth=_DEPTH)
+        supports = beam(equation, allowed, starts, depth=limits.BEAM_DEPTH)
         supports = exchange(equation, allowed, supports)
-        if not _sharpened(equation, best_of(equation, supports, _REFINED)):
+        if not _sharpened(equation, best_of(equation, supports, limits.SHARPENED_SUPPORTS)):
             break
     return supports
 
 
-def _sharpened(equation: Equation, supports: Sequence[Support]) -> int:
-    """Adds the columns of these supports with their parameters estimated; how many."""
+def _sharpened(equation: DictionaryProblem, supports: Sequence[Support]) -> int:
+    """Add the columns of these supports with estimated parameters, and return their number."""
     before = len(equation)
-    seen = {(int(s), v) for s, v in zip(equation.shape, equation.values, strict=True)}
-    for one in supports:
-        places = [int(equation.shape[k]) for k in one.columns]
-        is_open = any(equation.shapes[p].parameters for p in places)
-        if not is_open or frozenset(one.columns) in equation.sharpened:
+    seen = {(int(s), v) for s, v in zip(equation.term_of_column, equation.values, strict=True)}
+    for support in supports:
+        terms = [int(equation.term_of_column[k]) for k in support.columns]
+        is_open = any(equation.terms[p].parameters for p in terms)
+        if not is_open or frozenset(support.columns) in equation.sharpened:
             continue
-        equation.sharpened.add(frozenset(one.columns))
+        equation.sharpened.add(frozenset(support.columns))
         fit = project(
             equation,
-            [equation.shapes[p] for p in places],
-            [equation.values[k] for k in one.columns],
+            [equation.terms[p] for p in terms],
+            [equation.values[k] for k in support.columns],
             errors=False,
         )
-        for place, values in zip(places, fit.values if fit else (), strict=False):
+        for term, values in zip(terms, fit.values if fit else (), strict=False):
             rounded = tuple(float(f"{v:.8g}") for v in values)
-            if values and (place, rounded) not in seen:
-                seen.add((place, rounded))
-                equation.add(place, rounded)
+            if values and (term, rounded) not in seen:
+                seen.add((term, rounded))
+                equation.add(term, rounded)
     return len(equation) - before
 
 
-def _allowed(equation: Equation, names: Sequence[str]) -> Bool[np.ndarray, " K"]:
-    chosen = np.array([shape.family in names for shape in equation.shapes])
-    return chosen[equation.shape] | equation.known
+def _allowed(equation: DictionaryProblem, names: Sequence[str]) -> Bool[np.ndarray, " K"]:
+    chosen = np.array([term.family in names for term in equation.terms])
+    return chosen[equation.term_of_column] | equation.known
 
 
-def in_order(
-    equation: Equation, found: Sequence[Candidate], allow: Callable[[Candidate], bool], most: int
+def ranked_structures(
+    equation: DictionaryProblem,
+    candidates: Sequence[Candidate],
+    allow: Callable[[Candidate], bool],
 ) -> list[Candidate]:
-    """The best of each structure, best first, with readable constants where these may bring it
-    among the first `most` that are allowed. Where one leaves much less than was thought to be
-    noise, all are judged by that."""
-    least = least_left(equation, [(one.fit.rss, len(one.fit.covariance)) for one in found])
-    if least < _MUCH_LESS * equation.noise:
-        equation.noise = least
-        found = [prune(equation, rescored(equation, one)) for one in found]
-    best = _best_of_each_structure(found)
-    last = [one.score for one in best if allow(one)][most - 1 : most]
+    """Return the best candidate of each structure, best first.
 
-    def may_matter(one: Candidate) -> bool:
-        return not last or one.score - _READABLE * len(one.fit.free) <= last[0]
+    Constants are made readable if this may bring a candidate among the first `MAX_CANDIDATES`
+    allowed ones. If a candidate leaves much less than the assumed noise, all are scored again.
+    """
+    fits = [(candidate.fit.rss, len(candidate.fit.covariance)) for candidate in candidates]
+    noise = smallest_noise(equation, fits)
+    if noise < limits.NOISE_REDUCTION * equation.noise:
+        equation.noise = noise
+        candidates = [prune(equation, rescored(equation, candidate)) for candidate in candidates]
+    best = _best_of_each_structure(candidates)
+    scores = [candidate.score for candidate in best if allow(candidate)]
+    count = limits.MAX_CANDIDATES
+    limit = scores[count - 1] if len(scores) >= count else np.inf
+
+    def may_matter(candidate: Candidate) -> bool:
+        return candidate.score - limits.MAX_READABLE_GAIN * len(candidate.fit.free) <= limit
 
     return _best_of_each_structure(
-        [make_readable(equation, one) if may_matter(one) else one for one in best]
+        [
+            make_readable(equation, candidate) if may_matter(candidate) else candidate
+            for candidate in best
+        ]
     )
 
 
-def _best_of_each_structure(found: Sequence[Candidate]) -> list[Candidate]:
+def _best_of_each_structure(candidates: Sequence[Candidate]) -> list[Candidate]:
     best: dict[frozenset[str], Candidate] = {}
-    for one in sorted(found, key=lambda one: one.score):
-        best.setdefault(one.structure, one)
+    for candidate in sorted(candidates, key=lambda candidate: candidate.score):
+        best.setdefault(candidate.structure, candidate)
     return list(best.values())

@@ -1,21 +1,21 @@
-"""Every choice of terms, and of the weights of the objective, by rows that were not fitted."""
+"""Selection of terms from rows, and of the weights of the objective, by held-out errors."""
 
 from ._bootstrap import inclusion as inclusion
-from ._candidates import short_sines as short_sines
-from ._chosen import Chosen as Chosen
 from ._confounded import ConfoundedPair as ConfoundedPair
 from ._confounded import confounded_pairs as confounded_pairs
 from ._criteria import CrossValidation as CrossValidation
+from ._criteria import Extrapolation as Extrapolation
 from ._criteria import InformationCriterion as InformationCriterion
-from ._extrapolation import Extrapolation as Extrapolation
 from ._regularization_path import RegularizationPath as RegularizationPath
 from ._regularization_path import regularization_path as regularization_path
-from ._result import EquationPath as EquationPath
-from ._result import Evidence as Evidence
-from ._result import SelectionResult as SelectionResult
 from ._selection import AbstractSelection as AbstractSelection
+from ._selection import Chosen as Chosen
+from ._selection import EquationPath as EquationPath
+from ._selection import SelectionEvidence as SelectionEvidence
+from ._selection import SelectionResult as SelectionResult
+from ._selection import unresolved_trig_terms as unresolved_trig_terms
 from ._shrinkage import Shrinkage as Shrinkage
+from ._shrinkage import Thresholding as Thresholding
 from ._stability import StabilitySelection as StabilitySelection
 from ._term_evidence import TermEvidence as TermEvidence
 from ._term_evidence import term_evidence as term_evidence
-from ._thresholding import Thresholding as Thresholding

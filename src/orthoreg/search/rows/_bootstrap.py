@@ -6,37 +6,40 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from ...solving import PartitionedMoments
-from ._result import EquationPath, Evidence, SelectionResult
-from ._selection import error_floor, group_cells, one_standard_error_choice
-from ._splits import Splits
+from ._search import Splits
+from ._selection import (
+    EquationPath,
+    SelectionEvidence,
+    SelectionResult,
+    error_floor,
+    group_cells,
+    one_standard_error_choice,
+)
 
-_MOST_NUMBERS = 2**22  # of the moments of all resamples that are held at a time
+_BLOCK_NUMBERS = 2**22  # numbers held in memory at a time; does not change results
 
 
 def inclusion(
     selected: SelectionResult,
-    evidence: Evidence,
+    evidence: SelectionEvidence,
     *,
     resamples: int = 300,
     seed: int = 0,
 ) -> Float[np.ndarray, "c K"]:
-    """For each equation and term the share of resamples that choose it.
-
-    Draws groups of runs with replacement, and chooses again among the best supports of each size
-    that the selection found.
-    """
+    """Return for each equation and term the share of resamples that select it. Groups of runs are
+    drawn with replacement, and the terms are selected again from the best supports of each size."""
     rng = np.random.default_rng(seed)
     n = evidence.cells.n_groups
     weights = rng.multinomial(n, np.full(n, 1 / n), size=resamples).astype(float)
     probability = np.zeros(selected.support.shape)
-    known = {c for group, _ in selected.groups for c in group.equations}
-    alone = [path if c not in known else None for c, path in enumerate(selected.paths)]
-    for c, chosen in enumerate(_resampled_choices(evidence.cells, evidence, alone, weights)):
+    grouped = {c for group, _ in selected.groups for c in group.equations}
+    paths = [path if c not in grouped else None for c, path in enumerate(selected.paths)]
+    for c, chosen in enumerate(_resampled_choices(evidence.cells, evidence, paths, weights)):
         if chosen is not None:
             probability[c] = chosen.mean(axis=0)
     for group, path in selected.groups:
-        own = group_cells(evidence.cells, group)
-        (chosen,) = _resampled_choices(own, evidence, [path], weights)
+        of_group = group_cells(evidence.cells, group)
+        (chosen,) = _resampled_choices(of_group, evidence, [path], weights)
         assert chosen is not None
         probability[list(group.equations)] = group.support(chosen).mean(axis=0)
     return probability
@@ -44,19 +47,19 @@ def inclusion(
 
 def _resampled_choices(
     cells: PartitionedMoments,
-    evidence: Evidence,
+    evidence: SelectionEvidence,
     paths: Sequence[EquationPath | None],
     weights: Float[np.ndarray, "R G"],
 ) -> list[Bool[np.ndarray, "R K"] | None]:
-    """For each target and resample the terms that are chosen."""
+    """Return the selected terms of each target and resample."""
     cells, _, _ = cells.scaled()
     gram = evidence.caution * cells.extrapolation_gram
     grouped = _by_group(cells, evidence.held_out)
     n_splits = len(grouped[0]) // 2
-    each = max(_MOST_NUMBERS // (2 * n_splits * cells.total[0].size), 1)
+    size = max(_BLOCK_NUMBERS // (2 * n_splits * cells.total[0].size), 1)
     blocks = [
-        _resampled(grouped, weights[first : first + each], gram, cells)
-        for first in range(0, len(weights), each)
+        _resampled(grouped, weights[first : first + size], gram, cells)
+        for first in range(0, len(weights), size)
     ]
     return [
         None
@@ -74,11 +77,12 @@ def _resampled_choices(
 def _by_group(
     cells: PartitionedMoments, outer: Bool[np.ndarray, "C S"]
 ) -> tuple[Float[np.ndarray, "S2 G"], Float[np.ndarray, "S2 G P P"]]:
-    """Rows and moments of each group in the inner parts of all splits, then in the outer."""
-    inside = np.concatenate([~outer, outer], axis=1).astype(float)  # (C, 2 S)
+    """Return rows and moments of each group in the inner parts of all splits, then in the outer
+    parts."""
+    in_part = np.concatenate([~outer, outer], axis=1).astype(float)  # (C, 2 S)
     member = (cells.group[:, None] == np.arange(cells.n_groups)).astype(float)
-    shares = (inside[:, :, None] * member[:, None, :]).reshape(len(inside), -1)
-    shape = (inside.shape[1], cells.n_groups)
+    shares = (in_part[:, :, None] * member[:, None, :]).reshape(len(in_part), -1)
+    shape = (in_part.shape[1], cells.n_groups)
     counts = (cells.count @ shares).reshape(shape)
     return counts, np.tensordot(shares.T, cells.total, 1).reshape(*shape, *cells.total.shape[1:])
 
@@ -89,7 +93,7 @@ def _resampled(
     gram: Float[np.ndarray, "K K"],
     cells: PartitionedMoments,
 ) -> Splits:
-    """The splits of every resample, one resample after the other."""
+    """Return the splits of all resamples, one resample after the other."""
     counts, totals = grouped
     half, size = len(counts) // 2, totals.shape[-1]
     rows = weights @ counts.T  # (R, 2 S)
@@ -111,18 +115,18 @@ def _resampled(
 def _chosen(
     parts: Splits, n_splits: int, contenders: np.ndarray, equation: int, floor: float
 ) -> np.ndarray:
-    """For each resample, the smallest of the contenders that no other beats."""
+    """Return for each resample the smallest contender that no other beats."""
     sizes = contenders.sum(axis=1)
     y = parts.target(equation)
     empty = (parts.outer[:, y, y] == 0).reshape(-1, n_splits)  # a part that was not drawn
     masks, logs = [], []
     for size in np.unique(sizes):
-        mine = contenders[sizes == size]
-        _, outer = parts.errors(np.stack([np.flatnonzero(mask) for mask in mine]), equation)
-        values = np.log(outer + floor).reshape(len(mine), -1, n_splits)
+        of_size = contenders[sizes == size]
+        _, outer = parts.errors(np.stack([np.flatnonzero(mask) for mask in of_size]), equation)
+        values = np.log(outer + floor).reshape(len(of_size), -1, n_splits)
         values = np.where(empty, 0.0, values)
         best = values.mean(axis=2).argmin(axis=0)
-        masks.append(mine[best])
+        masks.append(of_size[best])
         logs.append(values[best, np.arange(len(best))])
     chosen, _ = one_standard_error_choice(np.stack(logs, axis=1))
     return np.stack(masks, axis=1)[np.arange(len(chosen)), chosen]

@@ -1,27 +1,31 @@
-"""Pairs of terms that the data cannot tell apart, and the data that would."""
+"""Pairs of terms that the data do not distinguish, and the data that would."""
 
 from dataclasses import dataclass
-from typing import Any, final
+from typing import final
 
 import numpy as np
 from jaxtyping import Float, Int
 
-from ..._common.typing import Mask
+from ..._common.arrays import Mask
 from ...solving import PartitionedMoments
+from ...terms import FeatureMap
 from . import _limits as limits
-from ._result import Evidence, SelectionResult
-from ._selection import candidate_terms, error_floor, one_standard_error_choice
-from ._splits import Splits, least_squares, splits, squared_errors
+from ._search import Splits, least_squares, splits, squared_errors
+from ._selection import (
+    SelectionEvidence,
+    SelectionResult,
+    candidate_terms,
+    error_floor,
+    one_standard_error_choice,
+)
 
 
 @final
 @dataclass(frozen=True)
 class ConfoundedPair:
-    """In one equation, `other` in place of the chosen `term` does as well on the data.
-
-    `correlation` is theirs once the equation's other terms are taken out of both; `advice` says
-    which data would tell them apart.
-    """
+    """Two terms of one equation that fit the data equally well: the selected `term` and `other`.
+    `correlation` is that of their residuals after regression on the equation's other terms;
+    `advice` says which data would distinguish them."""
 
     equation: int
     term: int
@@ -32,21 +36,21 @@ class ConfoundedPair:
 
 def confounded_pairs(
     selected: SelectionResult,
-    evidence: Evidence,
-    features: Any,
+    evidence: SelectionEvidence,
+    features: FeatureMap,
     *,
     support: Mask,
     probability: Float[np.ndarray, "c K"] | None = None,
 ) -> list[ConfoundedPair]:
-    """Swaps of one term in use (`support`) by a similar one that does about as well, in equations
-    of which nothing is known: on trajectories, where these say how probable each term is, else on
-    the outer error, which changes by less than its standard error."""
+    """Return swaps of a used term (`support`) and a similar one that fits about as well, in
+    equations without known parts. If trajectories give term probabilities, these decide; otherwise
+    the outer error must change by less than its standard error."""
     scaled, feature_scale, _ = evidence.cells.scaled()
     parts = splits(scaled, evidence.held_out, caution=evidence.caution)
-    found = []
-    known = {c for group, _ in selected.groups for c in group.equations}
+    pairs = []
+    grouped = {c for group, _ in selected.groups for c in group.equations}
     for c, used in enumerate(support):
-        if c in known:
+        if c in grouped:
             continue
         chosen = np.flatnonzero(used)
         if probability is None:
@@ -61,13 +65,13 @@ def confounded_pairs(
                 w = least_squares(parts.all, terms[None], parts.target(c))
                 error = max(error, squared_errors(parts.all, terms[None], parts.target(c), w)[0, 0])
                 difference[terms] += sign * w[0, 0] / feature_scale[terms]
-            telling = max(limits.TELLING_DIFFERENCE, float(np.sqrt(error)))
-            where = (features, difference, telling, evidence.span)
+            min_difference = max(limits.TELLING_DIFFERENCE, float(np.sqrt(error)))
+            where = (features, difference, min_difference, evidence.span)
             advice = _advice(
                 features.names[term], features.names[other], _between(*where), _parting(*where)
             )
-            found.append(ConfoundedPair(c, term, other, correlation, advice))
-    return found
+            pairs.append(ConfoundedPair(c, term, other, correlation, advice))
+    return pairs
 
 
 def _swaps(
@@ -77,63 +81,61 @@ def _swaps(
     chosen: Int[np.ndarray, " k"],
     allowed: np.ndarray,
 ) -> list[tuple[int, int, float]]:
-    """Chosen term, other term and their correlation, where the other does as well."""
+    """Return selected term, other term and correlation for each swap with about the same error."""
     floor = error_floor(cells, equation)
     A = parts.all[0]
-    _, own = parts.errors(chosen[None], equation)
-    found = []
+    _, chosen_error = parts.errors(chosen[None], equation)
+    swaps = []
     for term in chosen.tolist():
-        rest = chosen[chosen != term]
+        remaining = chosen[chosen != term]
         for other in np.setdiff1d(candidate_terms(cells.all, allowed), chosen).tolist():
-            correlation = _partial_correlation(A, term, other, rest)
+            correlation = _partial_correlation(A, term, other, remaining)
             if abs(correlation) < limits.CONFOUNDED_CORRELATION:
                 continue
-            swapped = np.sort(np.append(rest, other))
+            swapped = np.sort(np.append(remaining, other))
             _, outer = parts.errors(swapped[None], equation)
-            logs = np.log(np.concatenate([outer, own]) + floor)
+            logs = np.log(np.concatenate([outer, chosen_error]) + floor)
             if (
                 one_standard_error_choice(logs)[0] == 0
             ):  # the one that came first, though not chosen
-                found.append((term, other, correlation))
-    return found
+                swaps.append((term, other, correlation))
+    return swaps
 
 
 def _probable_swaps(
     A: Float[np.ndarray, "P P"], chosen: Int[np.ndarray, " k"], others: Int[np.ndarray, " r"]
 ) -> list[tuple[int, int, float]]:
-    """Chosen term, other term and their correlation, where trajectories leave the other probable
-    and it is similar to the chosen one."""
-    found = []
+    """Return selected term, other term and correlation for similar terms that are probable on
+    trajectories."""
+    swaps = []
     for term in chosen.tolist():
         for other in others.tolist():
             correlation = _partial_correlation(A, term, other, chosen[chosen != term])
             if abs(correlation) >= limits.CONFOUNDED_CORRELATION:
-                found.append((term, other, correlation))
-    return found
+                swaps.append((term, other, correlation))
+    return swaps
 
 
 def _partial_correlation(
-    A: Float[np.ndarray, "P P"], i: int, j: int, rest: Int[np.ndarray, " r"]
+    A: Float[np.ndarray, "P P"], i: int, j: int, others: Int[np.ndarray, " r"]
 ) -> float:
-    """The correlation of two terms, once the others are taken out of both."""
+    """Return the correlation of two terms after regression on the others."""
     pair = np.array([i, j])
-    solved = np.linalg.lstsq(A[np.ix_(rest, rest)], A[np.ix_(rest, pair)], rcond=1e-14)[0]
-    left = A[np.ix_(pair, pair)] - A[np.ix_(pair, rest)] @ solved
-    size = np.sqrt(max(left[0, 0], 0.0) * max(left[1, 1], 0.0))
-    return float(left[0, 1] / size) if size > 1e-12 else 0.0
+    solved = np.linalg.lstsq(A[np.ix_(others, others)], A[np.ix_(others, pair)], rcond=1e-14)[0]
+    residual = A[np.ix_(pair, pair)] - A[np.ix_(pair, others)] @ solved
+    size = np.sqrt(max(residual[0, 0], 0.0) * max(residual[1, 1], 0.0))
+    return float(residual[0, 1] / size) if size > 1e-12 else 0.0
 
 
 def _parting(
-    features: Any,
+    features: FeatureMap,
     difference: Float[np.ndarray, " K"],
-    telling: float,
+    min_difference: float,
     span: Float[np.ndarray, "3 V"],
 ) -> tuple[str, float, float, float] | None:
-    """The nearest place beyond the data, along one variable, where the two equations differ.
-
-    `difference` are the coefficients of one less those of the other, relative to the size of the
-    target, as is `telling`, which their difference must exceed. With the name and the value of
-    the variable come the ends of its range.
+    """Return the nearest point beyond the data, along one variable, at which two equations differ:
+    the variable, its value there and the ends of its range. `difference` is the difference of their
+    coefficients relative to the target, and `min_difference` the smallest difference that counts.
     """
     mean, low, high = span
     extent = np.maximum(high - mean, mean - low)
@@ -146,29 +148,29 @@ def _parting(
             gap = np.abs(features(points) @ difference)
         margin = limits.BEYOND_MARGIN * extent[v]
         beyond = (points[:, v] < low[v] - margin) | (points[:, v] > high[v] + margin)
-        tells = np.flatnonzero(beyond & np.isfinite(gap) & (gap > telling))
-        if len(tells) and np.abs(steps[tells]).min() < nearest:
-            place = tells[np.argmin(np.abs(steps[tells]))]
-            nearest = abs(steps[place])
-            best = (name, float(points[place, v]), float(low[v]), float(high[v]))
+        distinct = np.flatnonzero(beyond & np.isfinite(gap) & (gap > min_difference))
+        if len(distinct) and np.abs(steps[distinct]).min() < nearest:
+            index = distinct[np.argmin(np.abs(steps[distinct]))]
+            nearest = abs(steps[index])
+            best = (name, float(points[index, v]), float(low[v]), float(high[v]))
     return best
 
 
 def _between(
-    features: Any,
+    features: FeatureMap,
     difference: Float[np.ndarray, " K"],
-    telling: float,
+    min_difference: float,
     span: Float[np.ndarray, "3 V"],
 ) -> str | None:
-    """The variable between whose ends the two equations differ, though not at its ends: it takes
-    few values, and no other one where they differ."""
+    """Return a variable with few values, between which the two equations differ although they agree
+    at its ends."""
     mean, low, high = span
     for v, name in enumerate(features.variables):
         points = np.tile(mean, (3, 1))
         points[0, v], points[2, v] = low[v], high[v]
         with np.errstate(all="ignore"):
             gap = np.abs(features(points) @ difference)
-        if gap[1] > telling and max(gap[0], gap[2]) < limits.SAME_AT_ENDS * gap[1]:
+        if gap[1] > min_difference and max(gap[0], gap[2]) < limits.SAME_AT_ENDS * gap[1]:
             return str(name)
     return None
 
@@ -176,18 +178,18 @@ def _between(
 def _advice(
     term: str, other: str, between: str | None, place: tuple[str, float, float, float] | None
 ) -> str:
-    """What to measure, in one sentence."""
-    both = f"'{term}' and '{other}' do about equally well on these data"
+    """Return a sentence on what to measure."""
+    both = f"'{term}' and '{other}' fit these data about equally well"
     if between is not None:
         return (
-            f"{both}, as {between} takes few values; they differ between these: a run with other "
-            f"values of {between} would tell them apart."
+            f"{both}, because {between} has few values and they differ between these: a run with "
+            f"other values of {between} would distinguish them."
         )
     if place is None:
         times = f"{limits.EXTRAPOLATION_STEPS[-1]:.0f}"
-        return f"{both}, and differ little up to {times} times as far from their mean."
+        return f"{both} and differ little up to {times} times their distance from the mean."
     name, value, low, high = place
     return (
         f"{both}; they differ clearly at {name} = {value:.3g}, beyond the data ({low:.3g} to "
-        f"{high:.3g}): a run that gets there would tell them apart."
+        f"{high:.3g}): a run that reaches this value would distinguish them."
     )

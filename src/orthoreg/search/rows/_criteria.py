@@ -1,21 +1,23 @@
-"""`CrossValidation` and `InformationCriterion`: terms by how well they predict more of the same."""
+"""Selections by the error on rows that were not fitted, and by information criteria."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import final
 
 import numpy as np
 from jaxtyping import Float
 
+from ..._common.arrays import Mask
 from ..._common.errors import InputError
 from ..._common.registry import part
-from ..._common.typing import Mask
-from ...data import AnyRows, PartitionRule, grouping_rule
+from ...data import AnyRows, PartitionRule, extrapolation_rule, grouping_rule
 from ...solving import PartitionedMoments, Task
-from ._result import EquationPath, SelectionResult
-from ._search import search
+from ._search import Splits, folds, search, splits
 from ._selection import (
     AbstractSelection,
+    EquationPath,
+    SelectionResult,
     candidate_terms,
+    check_number,
     check_whole,
     error_floor,
     path,
@@ -23,24 +25,92 @@ from ._selection import (
     select_from_cells,
     smallest_good_paths,
 )
-from ._splits import Splits, folds, splits
+
+
+@part
+@final
+@dataclass(frozen=True, kw_only=True)
+class Extrapolation(AbstractSelection):
+    """The fewest terms that also hold on states that were not fitted.
+
+    The states are split in several ways into an inner and an outer part: a shell around their mean,
+    half-spaces along each variable, the runs that go furthest, the last part of every run. Sets of
+    terms are fitted on the inner part and scored on the outer part. The smallest set is selected
+    that no other beats by more than a standard error of their difference. All selections refuse
+    sets whose terms, about the mean of the data, are more than ten times larger than their sum.
+
+    Parameters
+    ----------
+    inner
+        share of the rows in the inner part.
+    reach
+        distance beyond the data at which fits are compared, in distances from the mean.
+    caution
+        weight of the squared disagreement there between the inner fit and the fit to all rows,
+        relative to the squared error: terms that cancel on the data rarely cancel beyond them.
+    most_terms
+        largest number of terms of an equation.
+
+    Examples
+    --------
+    >>> import numpy as np, orthoreg as og
+    >>> t = np.linspace(0, 8, 200)
+    >>> x = np.column_stack([np.cos(t), -np.sin(t)])
+    >>> model = og.OrthoReg(og.Polynomial(2), og.Zero(), selection=og.Extrapolation())
+    >>> model.fit(x, t=t).equations()
+    ["x0' = 1.000 x1", "x1' = -1.000 x0"]
+    >>> path = model.selection_.paths[0]
+    >>> path.n_terms[path.chosen].item(), path.outer[0] > 0.1 > path.outer[1]
+    (1, np.True_)
+    """
+
+    inner: float = 0.5
+    reach: float = 2.0
+    caution: float = 0.1
+    most_terms: int = 12
+
+    def __post_init__(self):
+        check_number("Extrapolation(inner=...)", self.inner, 0.05, 0.95)
+        check_number("Extrapolation(reach=...)", self.reach, 1.0, float("inf"))
+        check_number("Extrapolation(caution=...)", self.caution, 0.0, float("inf"))
+        check_whole("Extrapolation(most_terms=...)", self.most_terms, 1)
+
+    def select(self, task: Task) -> SelectionResult:
+        return select_from_cells(self, task, caution=float(self.caution))
+
+    def divide(self, rows: AnyRows) -> PartitionRule:
+        """Return groups of runs, and the cuts into an inner and an outer part."""
+        rule = extrapolation_rule(rows, float(self.inner), float(self.reach))
+        return rule if self.caution else replace(rule, reach=None)
+
+    def held_out(self, cells: PartitionedMoments) -> np.ndarray:
+        """Return the cells that each split holds out."""
+        has_both = cells.outer.any(axis=0) & ~cells.outer.all(axis=0)
+        if has_both.any():
+            return cells.outer[:, has_both]
+        return folds(cells)  # all rows are at one point: none is further out
+
+    def choose(self, cells: PartitionedMoments, allowed: Mask) -> SelectionResult:
+        """Select the terms of each equation from moments."""
+        cells, _, _ = cells.scaled()
+        parts = splits(cells, self.held_out(cells), caution=float(self.caution))
+        return smallest_good_paths(cells, parts, allowed, self.most_terms)
 
 
 @part
 @final
 @dataclass(frozen=True, kw_only=True)
 class CrossValidation(AbstractSelection):
-    """The fewest terms that no other choice beats on held-out runs by more than a standard error.
+    """The fewest terms that no other set beats on held-out runs by more than a standard error.
 
-    Held-out runs are like the others: nothing is said about states further out, which
-    `Extrapolation` asks about.
+    Held-out runs are similar to the others. `Extrapolation` tests states further out.
 
     Parameters
     ----------
     folds
-        that runs are dealt out to, or stretches of rows where there are few runs.
+        number of parts that runs, or stretches of rows if there are few runs, are divided into.
     most_terms
-        of an equation.
+        largest number of terms of an equation.
 
     Examples
     --------
@@ -78,18 +148,18 @@ class CrossValidation(AbstractSelection):
 @final
 @dataclass(frozen=True)
 class InformationCriterion(AbstractSelection):
-    """The terms with the least BIC, N log(error) + k log N, or AICc, with 2 k N / (N - k - 1).
+    """The terms with the smallest BIC, N log(error) + k log N, or AICc, with 2 k N / (N - k - 1).
 
-    Both take the errors of rows for independent. Those of a finely sampled run are not: then more
-    terms are kept than the data support. `outer` on the path is the error times
-    exp(penalty / N), of which the least is chosen.
+    Both assume independent errors. Errors of a finely sampled run are correlated, so more terms are
+    selected than the data support. `outer` on the path is the error times exp(penalty / N), whose
+    minimum is selected.
 
     Parameters
     ----------
     kind
         "bic" or "aicc".
     most_terms
-        of an equation.
+        largest number of terms of an equation.
 
     Examples
     --------
@@ -126,24 +196,24 @@ class InformationCriterion(AbstractSelection):
         return SelectionResult.of([self._path(cells, c, row) for c, row in enumerate(allowed)])
 
     def _path(self, cells: PartitionedMoments, equation: int, allowed: np.ndarray) -> EquationPath:
-        everything = cells.all.total[None] / cells.all.count
-        none = np.zeros_like(cells.extrapolation_gram)
-        parts = Splits(everything, everything, everything, none, cells.centered, cells.bounds)
+        moments = cells.all.total[None] / cells.all.count
+        no_gram = np.zeros_like(cells.extrapolation_gram)
+        parts = Splits(moments, moments, moments, no_gram, cells.centered, cells.bounds)
         rows = cells.all.count
-        most = max(min(self.most_terms, rows - 2), 0)
-        found = search(
+        max_terms = max(min(self.most_terms, rows - 2), 0)
+        sizes = search(
             parts,
             lambda outer: outer[:, 0],
             cells.all,
             candidate_terms(cells.all, allowed, cells.required),
             equation,
-            most,
+            max_terms,
             required_terms(cells),
         )
-        error = np.array([one.outer[0, 0] for one in found]) + error_floor(cells, equation)
-        outer = error * np.exp(self._penalty(np.arange(len(found)), rows) / rows)
-        nothing = np.zeros(len(found))
-        return path(found, cells.n_features, outer, nothing, int(np.argmin(outer)))
+        error = np.array([best.outer[0, 0] for best in sizes]) + error_floor(cells, equation)
+        outer = error * np.exp(self._penalty(np.arange(len(sizes)), rows) / rows)
+        no_error = np.zeros(len(sizes))
+        return path(sizes, cells.n_features, outer, no_error, int(np.argmin(outer)))
 
     def _penalty(self, k: np.ndarray, rows: int) -> Float[np.ndarray, " M"]:
         if self.kind == "bic":

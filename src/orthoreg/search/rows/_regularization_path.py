@@ -1,8 +1,8 @@
 """lam and mu by the prediction loss on held-out runs, over a whole grid, from moments.
 
-For one lam the best residual is affine in the coefficients, v = v_0 + V w, so that the held-out
-error is a quadratic form in w. It is set up once for each lam; every mu then costs K^2. Equations
-of which something is known are solved and judged one pair at a time.
+For one lam the best residual is affine in the coefficients, v = v_0 + V w, so the held-out error is
+a quadratic form in w. It is computed once per lam; every mu then costs K^2. Equations with
+constraints are solved and scored one pair at a time.
 """
 
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ from ...solving import (
 @final
 @dataclass(frozen=True, eq=False)
 class RegularizationPath:
-    """Held-out errors for every pair of strengths, summed over equations, fold by fold."""
+    """Held-out errors of all pairs of weights, summed over equations, by fold."""
 
     orthogonalities: tuple[float, ...]
     sparsities: tuple[float, ...]
@@ -39,7 +39,7 @@ class RegularizationPath:
 
     @property
     def best(self) -> tuple[float, float]:
-        """(orthogonality, sparsity) with the least mean error."""
+        """The pair (orthogonality, sparsity) with the smallest mean error."""
         i, j = np.unravel_index(np.argmin(self.mean), self.mean.shape)
         return self.orthogonalities[i], self.sparsities[j]
 
@@ -53,30 +53,34 @@ def regularization_path(
     ridges: Sequence[float],
     functions: Sequence[Bool[np.ndarray, " H"]] | None = None,
 ) -> RegularizationPath:
-    """Errors on each fold of the exact solutions for all the others; one rho for each equation.
-    `groups` are the equations that count, those that constraints couple together, and `functions`
-    says which of the basis each equation's residual is made of."""
+    """Return the errors on each fold of the exact solutions for the other folds, with one rho per
+    equation. `groups` are the equations that count, coupled by constraints, and `functions` the
+    basis functions of each equation's residual."""
     total = sum(folds[1:], start=folds[0])
     errors = np.zeros((len(orthogonalities), len(sparsities), len(folds)))
     strengths = (orthogonalities, sparsities)
     for f, fold in enumerate(track(folds, "Choosing the regularization")):
-        whole = (Spectrum.of(total - fold), fold) if functions is None else None
+        both = (Spectrum.of(total - fold), fold) if functions is None else None
         for system in groups:
-            train, test = whole or _own(total - fold, fold, system, functions)
-            own = [ridges[c] for c in system.equations]
-            if system.equalities is None and system.kept is None:
-                errors[:, :, f] += _free_errors(train, test, system.problems[0], own[0], *strengths)
+            train, test = both or _with_basis(total - fold, fold, system, functions)
+            rhos = [ridges[c] for c in system.equations]
+            if system.equalities is None and system.projection is None:
+                errors[:, :, f] += _free_errors(
+                    train, test, system.problems[0], rhos[0], *strengths
+                )
             else:
-                errors[:, :, f] += _held_errors(train, test, system, own, *strengths)
+                errors[:, :, f] += _held_errors(train, test, system, rhos, *strengths)
     return RegularizationPath(
         tuple(float(lam) for lam in orthogonalities), tuple(float(mu) for mu in sparsities), errors
     )
 
 
-def _own(train: Moments, test: Moments, system: System, functions: Any) -> tuple[Spectrum, Moments]:
-    """Both parts with the functions that the residuals of a system are made of."""
-    own = np.logical_and.reduce([functions[c] for c in system.equations])
-    return Spectrum.of(train.only_basis(own)), test.only_basis(own)
+def _with_basis(
+    train: Moments, test: Moments, system: System, functions: Any
+) -> tuple[Spectrum, Moments]:
+    """Return both parts with the basis functions of a system's residuals."""
+    basis = np.logical_and.reduce([functions[c] for c in system.equations])
+    return Spectrum.of(train.only_basis(basis)), test.only_basis(basis)
 
 
 def _free_errors(
@@ -87,7 +91,7 @@ def _free_errors(
     orthogonalities: Sequence[float],
     sparsities: Sequence[float],
 ) -> Float[np.ndarray, "L M"]:
-    """Of one equation without constraints."""
+    """Return the errors of one equation without constraints."""
     c, terms = problem.equation, problem.terms
     magnitude = float(problem.regularization.magnitude)
     alone = np.zeros((test.n_targets, test.n_features), dtype=bool)
@@ -109,7 +113,7 @@ def _held_errors(
     orthogonalities: Sequence[float],
     sparsities: Sequence[float],
 ) -> Float[np.ndarray, "L M"]:
-    """Of equations that are solved under constraints, together."""
+    """Return the errors of equations that are solved together under constraints."""
     return np.array(
         [
             [
@@ -127,7 +131,7 @@ def _held_errors(
 @final
 @dataclass(frozen=True, eq=False)
 class _Rotated:
-    """The moments of a fold, with the basis turned as the spectrum of the others has it."""
+    """The moments of a fold, with the basis rotated as in the spectrum of the others."""
 
     fold: Moments
     B: Float[np.ndarray, "K H"]
@@ -142,7 +146,7 @@ class _Rotated:
     def errors(
         self, reduction: Reduction, lam: float, w: Float[np.ndarray, "M K"], c: int
     ) -> Float[np.ndarray, " M"]:
-        """|y - Phi w - Psi (v_0 + V w)|^2 on the fold, for each row of w."""
+        """Return |y - Phi w - Psi (v_0 + V w)|^2 on the fold for each row of w."""
         fold, terms = self.fold, reduction.terms
         v_0, V = reduction.affine_residual(lam)
         B, A = self.B[terms], fold.A[np.ix_(terms, terms)]

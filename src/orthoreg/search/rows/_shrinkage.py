@@ -1,4 +1,4 @@
-"""`Shrinkage`: the terms that an L1 norm of the coefficients leaves beside a residual."""
+"""`Shrinkage` and `Thresholding`: terms whose coefficients remain large under a penalty."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -7,35 +7,38 @@ from typing import final
 import numpy as np
 from jaxtyping import Float, Int
 
+from ..._common.errors import InputError
 from ..._common.registry import part
 from ...solving import (
     RIDGES,
     EquationProblem,
     HeldOut,
+    Moments,
     QuadraticProblem,
     Spectrum,
     Task,
     fold_moments,
+    gather,
+    no_basis,
     scales,
     squared_error,
 )
 from . import _limits as limits
-from ._result import SelectionResult
 from ._search import elimination, growth
-from ._selection import AbstractSelection
+from ._selection import AbstractSelection, SelectionResult, check_whole
 
 
 @part
 @final
 @dataclass(frozen=True)
 class Shrinkage(AbstractSelection):
-    """The terms whose coefficients an L1 norm, with the model's sparsity as its weight, leaves.
+    """The terms that an L1 norm of the coefficients selects beside a residual.
 
-    Terms and residual are solved for together, with the rho that serves held-out rows best, in
-    units of root mean squares. A library that predicts held-out rows as well as terms and
-    residual together is complete: its terms are then chosen by elimination and growth, since L1
-    is easily misled by correlated terms. What is left is solved for again without L1, so that
-    coefficients carry no shrinkage.
+    Terms and residual are estimated together, in units of root mean squares, with the rho that
+    predicts held-out rows best. A library is complete if it predicts held-out rows as well as terms
+    and residual together. Its terms are then selected by elimination and growth, because correlated
+    terms often mislead L1. The selected terms are estimated again without L1, so coefficients have
+    no shrinkage.
     """
 
     def select(self, task: Task) -> SelectionResult:
@@ -60,23 +63,25 @@ class Shrinkage(AbstractSelection):
 def _terms(
     problem: EquationProblem, held_out: HeldOut, spectrum: Spectrum, ridges: Sequence[float]
 ) -> Int[np.ndarray, " k"]:
-    """The terms of one equation: those of a complete library, or those that L1 leaves."""
+    """Return the terms of one equation: those of a complete library, or those that L1 selects."""
     errors = np.stack(
         [[_held_out_error(problem, held_out, j, rho) for j in range(len(held_out.splits))]
          for rho in ridges]
     )  # fmt: skip
     if len(held_out.splits) < 2:
-        return _left(problem, spectrum, ridges[-1])
+        return _terms_of_l1(problem, spectrum, ridges[-1])
     hybrid = errors[np.argmin(errors.mean(axis=1))] if len(ridges) > 1 else None
     complete = _complete_terms(problem, held_out, hybrid)
     if complete is not None:
         return complete
     good = held_out.as_good_as_best(errors, problem.equation)
-    return _left(problem, spectrum, ridges[np.flatnonzero(good)[-1]])
+    return _terms_of_l1(problem, spectrum, ridges[np.flatnonzero(good)[-1]])
 
 
-def _left(problem: EquationProblem, spectrum: Spectrum, ridge: float) -> Int[np.ndarray, " k"]:
-    """The terms that the L1 solution uses."""
+def _terms_of_l1(
+    problem: EquationProblem, spectrum: Spectrum, ridge: float
+) -> Int[np.ndarray, " k"]:
+    """Return the terms of the L1 solution."""
     moments = spectrum.moments
     w = problem.solve(spectrum, ridge).w[problem.terms]
     size = np.abs(w) * np.sqrt(moments.A.diagonal()[problem.terms])
@@ -84,9 +89,10 @@ def _left(problem: EquationProblem, spectrum: Spectrum, ridge: float) -> Int[np.
 
 
 def _held_out_error(problem: EquationProblem, held_out: HeldOut, fold: int, ridge: float) -> float:
-    """The squared error on a fold of the terms that L1 leaves on the others, solved for again."""
+    """Return the squared error on a fold of the terms that L1 selects on the other folds, estimated
+    again."""
     train, test = held_out.splits[fold]
-    terms = _left(problem, train, ridge)
+    terms = _terms_of_l1(problem, train, ridge)
     refit = replace(
         problem,
         terms=terms,
@@ -99,10 +105,11 @@ def _held_out_error(problem: EquationProblem, held_out: HeldOut, fold: int, ridg
 def _complete_terms(
     problem: EquationProblem, held_out: HeldOut, hybrid: Float[np.ndarray, " fold"] | None
 ) -> Int[np.ndarray, " k"] | None:
-    """The fewest terms that do as well as any choice of them, if that needs no residual.
+    """Return the fewest terms that predict as well as any other choice, or None if the library
+    needs a residual.
 
-    `hybrid` holds the errors of terms and residual together; without a residual the library
-    counts as complete when it misses less than 1e-4 of the target's square.
+    `hybrid` are the errors of terms and residual together. Without a residual, the library is
+    complete if it misses less than `COMPLETE_LIBRARY_ERROR` of the target's square.
     """
     terms, equation = problem.terms[problem.independent], problem.equation
     if not 0 < len(terms) <= limits.MAX_TERMS_COMPLETE:
@@ -132,7 +139,7 @@ def _complete_terms(
 def _symbolic_errors(
     held_out: HeldOut, terms: Int[np.ndarray, " k"], equation: int
 ) -> Float[np.ndarray, " fold"]:
-    """Errors on each fold of least squares with these terms on the others."""
+    """Return the errors on each fold of least squares with these terms on the other folds."""
     errors = np.zeros(len(held_out.splits))
     for j, (train, test) in enumerate(held_out.splits):
         moments = train.moments
@@ -141,3 +148,50 @@ def _symbolic_errors(
         w[terms] = QuadraticProblem(A, moments.a[terms, equation]).solve()
         errors[j] = squared_error(test, equation, w, np.zeros(test.n_basis))
     return errors
+
+
+@part
+@final
+@dataclass(frozen=True)
+class Thresholding(AbstractSelection):
+    """Sequentially thresholded least squares (STLSQ) on the Gram matrix.
+
+    Terms with coefficients smaller than `threshold` are removed repeatedly from a ridge regression
+    with weight `alpha` on the sum of squares. `normalize` scales terms and targets by their root
+    mean square, so that the threshold is dimensionless.
+    """
+
+    threshold: float = 0.045
+    alpha: float = 0.05
+    rounds: int = 20
+    normalize: bool = False
+
+    def __post_init__(self):
+        for name in ("threshold", "alpha"):
+            value = getattr(self, name)
+            if not isinstance(value, int | float | np.number) or not 0 <= value < np.inf:
+                raise InputError(f"{name} must be finite and at least 0; got {value!r}.")
+        check_whole("rounds", self.rounds, 1)
+
+    def select(self, task: Task) -> SelectionResult:
+        rows = task.linear_rows("Thresholding()")
+        (library,) = gather(task.features, no_basis, rows)
+        scaled = library.scaled(*scales(library, self.normalize))
+        chosen = [self._terms(scaled, c, row) for c, row in enumerate(task.support)]
+        support = np.zeros_like(task.support)
+        for row, terms in zip(support, chosen, strict=True):
+            row[terms] = True
+        return SelectionResult(support, library=library)
+
+    def _terms(self, moments: Moments, equation: int, allowed: np.ndarray) -> np.ndarray:
+        terms = np.flatnonzero(allowed)
+        for _ in range(self.rounds):
+            is_large = np.abs(self._ridge(moments, equation, terms)) >= self.threshold
+            terms = terms[is_large]
+            if is_large.all():
+                break
+        return terms
+
+    def _ridge(self, moments: Moments, equation: int, terms: np.ndarray) -> Float[np.ndarray, " k"]:
+        A = moments.A[np.ix_(terms, terms)] + self.alpha / moments.count * np.eye(len(terms))
+        return QuadraticProblem(A, moments.a[terms, equation]).solve()

@@ -1,4 +1,4 @@
-"""`StabilitySelection`: terms that the Lasso takes first on most halves of the data."""
+"""`StabilitySelection`: terms that the Lasso selects first on most halves of the data."""
 
 import math
 import warnings
@@ -8,42 +8,44 @@ from typing import final
 import numpy as np
 from jaxtyping import Float, Int
 
+from ..._common.arrays import Mask
 from ..._common.registry import part
-from ..._common.typing import Mask
 from ...data import AnyRows, PartitionRule, grouping_rule
 from ...solving import PartitionedMoments, QuadraticProblem, Task
 from . import _limits as limits
-from ._result import EquationPath, SelectionResult
+from ._search import Splits, as_mask, splits
 from ._selection import (
     AbstractSelection,
+    EquationPath,
+    SelectionResult,
     candidate_terms,
     check_number,
     check_whole,
     required_terms,
     select_from_cells,
 )
-from ._splits import Splits, as_mask, splits
 
 
 @part
 @final
 @dataclass(frozen=True, kw_only=True)
 class StabilitySelection(AbstractSelection):
-    """The terms that the Lasso takes first on most random halves of the data. Deprecated: use
-    `Extrapolation()`, whose models are off by far less where they were not fitted.
+    """The terms that the Lasso selects first on most random halves of the data.
+
+    Deprecated: use `Extrapolation()`, whose models have much smaller errors on new states.
 
     The first q of K terms count, q = sqrt((2 threshold - 1) K), which bounds the expected number
-    of wrong terms by one (Meinshausen and Buehlmann). So at most q terms of an equation are
-    found, and of two terms that stand for each other often neither.
+    of wrong terms by one (Meinshausen and Buehlmann). Therefore at most q terms of an equation are
+    found, and often neither of two exchangeable terms.
 
     Parameters
     ----------
     threshold
-        the share of halves on which a term must be among the first.
+        share of halves on which a term must be among the first.
     halves
-        how many are drawn.
+        number of random halves.
     seed
-        of the draw.
+        seed of the random numbers.
 
     Examples
     --------
@@ -73,7 +75,7 @@ class StabilitySelection(AbstractSelection):
         return grouping_rule(rows)
 
     def held_out(self, cells: PartitionedMoments) -> np.ndarray:
-        """Random halves of the groups."""
+        """Return random halves of the groups."""
         rng = np.random.default_rng(self.seed)
         half = np.tile(np.arange(cells.n_groups) % 2 == 0, (self.halves, 1))
         return rng.permuted(half, axis=1)[:, cells.group].T
@@ -88,16 +90,18 @@ class StabilitySelection(AbstractSelection):
     def _path(
         self, cells: PartitionedMoments, parts: Splits, equation: int, allowed: np.ndarray
     ) -> EquationPath:
-        """Terms in the order of their frequency; errors on the halves that were not fitted."""
-        terms, always = candidate_terms(cells.all, allowed, cells.required), required_terms(cells)
-        most = max(int(math.sqrt((2 * self.threshold - 1) * len(terms))), 1) if len(terms) else 0
+        """Return terms in the order of their frequency, with errors on the held-out halves."""
+        terms, required = candidate_terms(cells.all, allowed, cells.required), required_terms(cells)
+        max_terms = (
+            max(int(math.sqrt((2 * self.threshold - 1) * len(terms))), 1) if len(terms) else 0
+        )
         frequency = np.zeros(len(terms))
         y = parts.target(equation)
         for half in parts.inner:
-            frequency[_first_terms(half[np.ix_(terms, terms)], half[terms, y], most)] += 1
+            frequency[_first_terms(half[np.ix_(terms, terms)], half[terms, y], max_terms)] += 1
         frequency /= max(len(parts.inner), 1)
         order = terms[np.argsort(-frequency, kind="stable")]
-        supports = [np.sort([*order[:k], *always]).astype(int) for k in range(len(order) + 1)]
+        supports = [np.sort([*order[:k], *required]).astype(int) for k in range(len(order) + 1)]
         inner, outer = (
             np.stack(errors)
             for errors in zip(
@@ -117,16 +121,16 @@ class StabilitySelection(AbstractSelection):
 
 
 def _first_terms(
-    A: Float[np.ndarray, "k k"], a: Float[np.ndarray, " k"], most: int
+    A: Float[np.ndarray, "k k"], a: Float[np.ndarray, " k"], max_terms: int
 ) -> Int[np.ndarray, " _"]:
-    """The terms on the Lasso path before there are more than `most`."""
+    """Return the terms on the Lasso path before there are more than `max_terms`."""
     first = np.zeros(0, dtype=np.int64)
     w = np.zeros(len(a))
     shares = np.logspace(-0.01, -3, limits.STABILITY_LASSO_STEPS)
     for mu in 2 * np.abs(a).max(initial=1e-300) * shares:
         w = QuadraticProblem(A, a, float(mu)).solve(w)
         used = np.flatnonzero(w)
-        if len(used) > most:
+        if len(used) > max_terms:
             break
         first = used
     return first

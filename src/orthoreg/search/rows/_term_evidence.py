@@ -10,7 +10,7 @@ from ..._common.progress import step
 from ...matching import Inclusion
 from ._bootstrap import inclusion
 from ._confounded import ConfoundedPair, confounded_pairs
-from ._result import SelectionResult
+from ._selection import SelectionResult
 
 
 @final

@@ -1,0 +1,361 @@
+"""The `fit` command: read a table, fit or discover a model, write and print the result."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, final
+
+import typer
+
+from .._common.errors import InputError
+from .._common.progress import working
+from ._app import (
+    Cluster,
+    GroupColumn,
+    Json,
+    Minutes,
+    OutFolder,
+    Plots,
+    Seed,
+    Tables,
+    Workers,
+    app,
+    command_line,
+)
+from ._arguments import (
+    PRESET_NAMES,
+    check_discovery,
+    check_folder,
+    check_names,
+    check_strength,
+    names_in,
+    on_cluster,
+    one_of,
+    positions_in,
+)
+from ._output import (
+    collected_warnings,
+    data_entries,
+    print_files,
+    print_json,
+    print_reading,
+    print_scores,
+    print_summary,
+    terminal,
+)
+from ._reading import name_of, paths_of, reads_tables, source_of, stem_of
+
+if TYPE_CHECKING:
+    from ..data import ChunkedDataset, Dataset
+    from ..findings import Summary
+    from ..model.discovery import Discovery
+    from ..model.model import AbstractModel
+    from ..physics import Physics
+
+Time = Annotated[str, typer.Option(help="Column with the times.")]
+States = Annotated[str, typer.Option(help="Columns with the states, separated by commas.")]
+Positions = Annotated[
+    str,
+    typer.Option(
+        help="Columns with positions whose velocities are also states (second order): theta, or "
+        "theta:omega if the column omega holds the velocity."
+    ),
+]
+Inputs = Annotated[str, typer.Option(help="Columns with inputs, separated by commas.")]
+Derivatives = Annotated[
+    str, typer.Option(help="Columns with measured derivatives, in the order of the states.")
+]
+Preset = Annotated[
+    str, typer.Option(help="Ready settings: recommended, paper_orthoreg, paper_l2, ...")
+]
+LibraryText = Annotated[
+    str | None,
+    typer.Option(
+        help="Candidate terms: poly(d), fourier(k) and formulas, joined by + and *. Default: "
+        "poly(2)+fourier(1)."
+    ),
+]
+ResidualSize = Annotated[
+    int | None, typer.Option(min=0, help="Random features of the residual; 0 for no residual.")
+]
+Sparsity = Annotated[
+    float | None,
+    typer.Option(help="Weight of the L1 norm of the coefficients, which then selects the terms."),
+]
+Orthogonality = Annotated[
+    float | None,
+    typer.Option(help="Weight of the overlap; inf for an exactly orthogonal residual."),
+]
+Magnitude = Annotated[float | None, typer.Option(help="Weight of the residual's size.")]
+Discover = Annotated[
+    bool,
+    typer.Option("--discover", help="Search for whole models, with formulas beyond the library."),
+]
+FunctionsOfTime = Annotated[
+    bool, typer.Option(help="With --discover: also try oscillations and trends in time.")
+]
+Known = Annotated[
+    list[str] | None,
+    typer.Option(
+        help='A known equation, "theta\' = omega", or a part of one, '
+        '"omega\' = -g/L*sin(theta) + ...". Other names are constants. Can be repeated.'
+    ),
+]
+Value = Annotated[
+    list[str] | None,
+    typer.Option(help="The value of a constant, g=9.81; others are estimated. Can be repeated."),
+]
+BoundOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--bound",
+        help='A bound on a coefficient, "omega\': omega <= 0", or on a constant, '
+        '"0.1 <= L <= 2". Repeat for more.',
+    ),
+]
+Relation = Annotated[
+    list[str] | None,
+    typer.Option(
+        help='A linear relation between coefficients, "coef(x, x*y) = -coef(y, x*y)". Repeat for '
+        "more."
+    ),
+]
+PhysicsFile = Annotated[
+    Path | None,
+    typer.Option(
+        help="A TOML file with all known physics: equations, values, required, forbidden, bounds, "
+        "relations, conserved, symmetry."
+    ),
+]
+
+
+@app.command()
+@reads_tables
+def fit(
+    data: Tables,
+    time: Time,
+    states: States = "",
+    positions: Positions = "",
+    inputs: Inputs = "",
+    group: GroupColumn = None,
+    derivatives: Derivatives = "",
+    preset: Preset = "recommended",
+    library: LibraryText = None,
+    residual: ResidualSize = None,
+    sparsity: Sparsity = None,
+    orthogonality: Orthogonality = None,
+    magnitude: Magnitude = None,
+    discover: Discover = False,
+    minutes: Minutes = None,
+    functions_of_time: FunctionsOfTime = False,
+    known: Known = None,
+    value: Value = None,
+    bound: BoundOption = None,
+    relation: Relation = None,
+    physics: PhysicsFile = None,
+    *,
+    reading: dict[str, Any],
+    workers: Workers = None,
+    cluster: Cluster = None,
+    seed: Seed = 0,
+    out: OutFolder = Path("orthoreg-out"),
+    plots: Plots = False,
+    as_json: Json = False,
+) -> None:
+    """Learn equations and residual from a table; print equations, verdict and advice.
+
+    Writes the model, an HTML report and the summary as text and JSON. The preset sets all omitted
+    options.
+    """
+    check_folder(out)
+    one_of(preset, PRESET_NAMES, "--preset")
+    check_strength(sparsity, "--sparsity")
+    check_strength(orthogonality, "--orthogonality", may_be_infinite=True)
+    check_strength(magnitude, "--magnitude")
+    settings = {
+        "sparsity": sparsity,
+        "orthogonality": orthogonality,
+        "magnitude": magnitude,
+        **_parts(library, residual),
+        "physics": physics_in(known, value, bound, relation, physics),
+    }
+    settings = {name: setting for name, setting in settings.items() if setting is not None}
+    alone = {"--minutes": minutes, "--functions-of-time": functions_of_time}
+    check_discovery(discover, alone, preset, settings)
+    with collected_warnings() as notes, on_cluster(workers, cluster):
+        with working("Reading the table"):
+            from ..data import read_table
+
+            runs = read_table(
+                source_of(data), time, names_in(states), names_in(inputs), group,
+                positions=positions_in(positions), derivatives=names_in(derivatives),
+                **reading,
+            )  # fmt: skip
+            if preset == "recommended" or library is not None:
+                sample = getattr(runs, "sample", runs)  # of data in chunks
+                check_names(sample, settings.get("library"), settings.get("physics"))
+        with working("Starting"):  # heavy imports, once all options are known to be valid
+            from ..presets import PRESETS
+        with working("Searching for equations" if discover else "Fitting"):
+            discovery = None
+            if discover:
+                from ..model.discovery import discover as discover_models
+
+                discovery = discover_models(
+                    runs, settings.get("library"), minutes=minutes,
+                    physics=settings.get("physics"), functions_of_time=functions_of_time,
+                )  # fmt: skip
+                model = discovery.best
+            else:
+                model = PRESETS[preset](seed=seed).set_params(**settings).fit(runs)
+        result = _written(model, runs, discovery, out, f"{stem_of(data)}.orthoreg", plots)
+    if as_json:
+        entries = data_entries(paths_of(data), runs) | {"preset": preset}
+        return print_json(entries | _entries(result, notes))
+    _print(result, name_of(data), runs)
+
+
+def _parts(library: str | None, residual: int | None) -> dict[str, object]:
+    """Return the library and the residual that the options describe, None if omitted."""
+    parts: dict[str, object] = {"library": None, "augmentation": None}
+    if library is not None:
+        from ..terms import parse_library
+
+        parts["library"] = parse_library(library)
+    if residual is not None:
+        from ..field import RandomFeatures, Zero
+
+        parts["augmentation"] = RandomFeatures(residual) if residual else Zero()
+    return parts
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class _Result:
+    """A fitted model with its summary and the files that were written: model, report, others."""
+
+    model: "AbstractModel"
+    summary: "Summary"
+    discovery: "Discovery | None"
+    files: Sequence[Path]
+    plots: Sequence[Path]
+
+
+def _written(
+    model: "AbstractModel",
+    runs: "Dataset | ChunkedDataset",
+    discovery: "Discovery | None",
+    folder: Path,
+    name: str,
+    plots: bool,
+) -> _Result:
+    """Compare a model with its data, then write model, report, summary and plots to a folder."""
+    from ..findings import forecast_sample
+    from ..reporting import report_page
+    from ._work import draw, in_memory, write_results
+
+    with working("Forecasting the runs"):
+        sample = in_memory(runs)
+        forecast_runs = forecast_sample(sample)
+        forecasts = model.forecast(forecast_runs)
+    with working("Comparing the model with the data"):
+        summary = model.summary(runs, forecasts=forecasts)
+    pictures: dict[str, bytes] = {}
+    if plots:
+        with working("Drawing the plots"):
+            pictures = draw(
+                model, sample, forecast_runs, forecasts, "training runs", summary.verdict.text
+            )
+    with working("Writing the report"):
+        page = report_page(
+            model, sample, summary=summary, forecasts=forecasts, discovery=discovery,
+            command=command_line(),
+        )  # fmt: skip
+        files = write_results(folder, name, model, pictures, summary, page)
+    return _Result(model, summary, discovery, files, [folder / plot for plot in pictures])
+
+
+def _entries(result: _Result, notes: list[str]) -> dict[str, Any]:
+    """Return the result as entries for JSON."""
+    from ._work import (
+        coefficient_dict,
+        physics_entries,
+        second_order_entries,
+        summary_entries,
+        term_entries,
+    )
+
+    model, summary, discovery = result.model, result.summary, result.discovery
+    return {
+        "equations": model.equations(),
+        "input_interpolation": model.input_interpolation_,
+        **second_order_entries(model),
+        **physics_entries(model),
+        "coefficients": coefficient_dict(model),
+        **term_entries(model, summary),
+        "certificate": model.certificate_.as_dict(),
+        "training": summary.scores.of_forecasts,
+        "model": str(result.files[0]),
+        "plots": [str(plot) for plot in result.plots],
+        "report": str(result.files[1]),
+        "warnings": notes,
+        **summary_entries(summary),
+        **({} if discovery is None else {"discovery": discovery.to_dict()["models"]}),
+    }
+
+
+def _print(result: _Result, name: str, runs: "Dataset | ChunkedDataset") -> None:
+    """Print the result for people."""
+    from ..simulation import interpolation_words
+
+    console = terminal()
+    print_reading(console, name, runs)
+    if words := interpolation_words(result.model.input_interpolation_):
+        console.print(words, markup=False)
+    console.print()
+    print_summary(console, result.summary)
+    if result.discovery is not None:
+        console.print(f"{result.discovery!r}\n", markup=False)
+    title = "Forecasts of training runs from their first rows"
+    print_scores(console, title, result.summary.scores.of_forecasts)
+    print_files(console, result.files)
+
+
+def physics_in(
+    known: list[str] | None,
+    values: list[str] | None,
+    bounds: list[str] | None,
+    relations: list[str] | None,
+    file: Path | None,
+) -> "Physics | None":
+    """Return the physics of the options and the file; None if nothing is given."""
+    if not (known or values or bounds or relations or file):
+        return None
+    from ..physics import parse_bound, parse_equation, physics_of, read_fields
+
+    fields: dict[str, Any] = {} if file is None else read_fields(file)
+    added: dict[str, list[Any]] = {
+        "equations": [parse_equation(one) for one in known or ()],
+        "values": [_constant(one) for one in values or ()],
+        "bounds": [parse_bound(one) for one in bounds or ()],
+        "relations": list(relations or ()),
+    }
+    for name, more in added.items():
+        before = fields.get(name, [])
+        if isinstance(before, dict):
+            before = list(before.items())
+        fields[name] = [*([before] if isinstance(before, str) else before), *more]
+    return physics_of(fields)
+
+
+def _constant(text: str) -> tuple[str, float]:
+    """Return name and number of 'g=9.81'."""
+    name, sign, number = (part.strip() for part in text.partition("="))
+    try:
+        value = float(number)
+    except ValueError:
+        value = math.nan
+    if not sign or not name or not math.isfinite(value):
+        raise InputError(f"--value must be such as g=9.81; got '{text}'.")
+    return name, value

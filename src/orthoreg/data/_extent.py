@@ -1,0 +1,170 @@
+"""`Extent`: mean, range and a bounded sample of rows; subsamples of runs."""
+
+import operator
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import Any, final
+
+import numpy as np
+from jaxtyping import Float, Int, UInt64
+
+from ..smoothing import MIN_POLYNOMIAL_ROWS
+from . import _limits as limits
+
+_BLOCK = 65_536  # rows that are summed together
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Extent:
+    """Number, mean, second moments, range and a bounded sample of rows.
+
+    `a + b` is the extent of both, for any division into chunks. The sample holds the rows with the
+    lowest hashed numbers, a random draw that does not depend on the chunks. Quantiles are exact up
+    to 131,072 rows.
+    """
+
+    count: int
+    mean: Float[np.ndarray, " V"]
+    square: Float[np.ndarray, "V V"]
+    low: Float[np.ndarray, " V"]
+    high: Float[np.ndarray, " V"]
+    sample: Float[np.ndarray, "S V"]
+    priority: UInt64[np.ndarray, " S"]
+
+    @classmethod
+    def of(
+        cls,
+        variables: Float[np.ndarray, "N V"],
+        first: int = 0,
+        *,
+        numbers: UInt64[np.ndarray, " N"] | None = None,
+    ) -> "Extent":
+        """Return the extent of rows with these `numbers`, or numbered from `first`."""
+        if numbers is None:
+            numbers = np.arange(first, first + len(variables), dtype=np.uint64)
+        priority = hashed(numbers)
+        rows = _sampled_rows(priority)
+        blocks = [cls._sums(variables[i : i + _BLOCK]) for i in range(0, len(variables), _BLOCK)]
+        total = reduce(operator.add, blocks)
+        return replace(total, sample=variables[rows], priority=priority[rows])
+
+    @classmethod
+    def _sums(cls, variables: Float[np.ndarray, "N V"]) -> "Extent":
+        """Return an extent without a sample. Sums over contiguous columns are much faster."""
+        columns = np.ascontiguousarray(variables.T)
+        mean, low, high = columns.mean(axis=1), columns.min(axis=1), columns.max(axis=1)
+        deviation = columns - mean[:, None]
+        empty = np.zeros(0, dtype=np.uint64)
+        return cls(len(variables), mean, deviation @ deviation.T, low, high, variables[:0], empty)
+
+    def __add__(self, other: "Extent") -> "Extent":
+        count = self.count + other.count
+        shift = other.mean - self.mean
+        sample = np.concatenate([self.sample, other.sample])
+        priority = np.concatenate([self.priority, other.priority])
+        rows = _sampled_rows(priority)
+        return Extent(
+            count,
+            self.mean + shift * (other.count / count),
+            self.square
+            + other.square
+            + np.outer(shift, shift) * (self.count * other.count / count),
+            np.minimum(self.low, other.low),
+            np.maximum(self.high, other.high),
+            sample[rows],
+            priority[rows],
+        )
+
+    @property
+    def varies(self) -> np.ndarray:
+        """Whether each variable varies by more than rounding."""
+        size = np.maximum(np.abs(self.high), np.abs(self.low))
+        return (self.high - self.low > limits.ROUNDING * size) & (np.diag(self.square) > 0)
+
+    @property
+    def std(self) -> Float[np.ndarray, " V"]:
+        """Standard deviations; one for a variable that does not vary."""
+        deviation = np.sqrt(np.diag(self.square) / self.count)
+        return np.where(self.varies, deviation, 1.0)
+
+    @property
+    def range(self) -> Float[np.ndarray, "2 V"]:
+        """The smallest and largest value of each variable."""
+        return np.stack([self.low, self.high])
+
+    def signed(self, points: Float[np.ndarray, "N V"], reach: Float[np.ndarray, " V"]) -> "Extent":
+        """Return the extent with a variable treated as of one sign if only noise crosses zero.
+
+        That is the case if these points and the rows cross zero by at most `reach`. Points that
+        cross are added to the sample.
+        """
+        low, high = (
+            np.minimum(self.low, points.min(axis=0)),
+            np.maximum(self.high, points.max(axis=0)),
+        )
+        positive = (low < 0) & (low >= -reach) & (high > reach)
+        negative = (high > 0) & (high <= reach) & (low < -reach)
+        is_beyond = ((points < 0) & positive) | ((points > 0) & negative)
+        crossing = points[is_beyond.any(axis=1)]
+        return replace(
+            self,
+            low=np.where(positive, np.maximum(self.low, 0.0), self.low),
+            high=np.where(negative, np.minimum(self.high, 0.0), self.high),
+            sample=np.concatenate([self.sample, crossing]),
+            priority=np.concatenate([self.priority, np.zeros(len(crossing), np.uint64)]),
+        )
+
+    def with_signs(self, points: Float[np.ndarray, "N V"]) -> Float[np.ndarray, "N V"]:
+        """Return the points with variables of one sign clipped at zero."""
+        lower = np.where(self.low >= 0, 0.0, -np.inf)
+        upper = np.where(self.high <= 0, 0.0, np.inf)
+        return np.clip(points, lower, upper)
+
+    def distance(self, variables: Float[np.ndarray, "N V"]) -> Float[np.ndarray, " N"]:
+        """Return the Mahalanobis distance of each row from the mean."""
+        varying = np.flatnonzero(self.varies)
+        if not len(varying):
+            return np.zeros(len(variables))
+        scale = self.std[varying]
+        covariance = self.square[np.ix_(varying, varying)] / self.count / np.outer(scale, scale)
+        values, vectors = np.linalg.eigh(covariance)
+        is_wide = values > limits.MIN_RELATIVE_VARIANCE * values[-1]
+        rotation = vectors[:, is_wide] / np.sqrt(values[is_wide]) / scale[:, None]
+        return np.sqrt((((variables[:, varying] - self.mean[varying]) @ rotation) ** 2).sum(axis=1))
+
+
+def _sampled_rows(priority: UInt64[np.ndarray, " N"]) -> Any:
+    """Return the rows that stay in the sample, in their order."""
+    if len(priority) <= limits.EXTENT_SAMPLE:
+        return slice(None)
+    return np.sort(np.argpartition(priority, limits.EXTENT_SAMPLE)[: limits.EXTENT_SAMPLE])
+
+
+def hashed(numbers: UInt64[np.ndarray, " N"]) -> UInt64[np.ndarray, " N"]:
+    """Return numbers hashed to 64 bits (the finaliser of SplitMix64)."""
+    with np.errstate(over="ignore"):
+        z = (numbers + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+        z ^= z >> np.uint64(30)
+        z *= np.uint64(0xBF58476D1CE4E5B9)
+        z ^= z >> np.uint64(27)
+        z *= np.uint64(0x94D049BB133111EB)
+        z ^= z >> np.uint64(31)
+        return z
+
+
+def subsample_runs(lengths: Int[np.ndarray, " R"]) -> Int[np.ndarray, " S"]:
+    """Return runs with about 131,072 rows in total, or all runs if these have fewer rows.
+
+    They come from evenly spaced blocks. The shortest runs are included, because they limit the
+    methods that can be used for all runs.
+    """
+    total, count = int(lengths.sum()), len(lengths)
+    if total <= limits.SUBSAMPLE_ROWS:
+        return np.arange(count)
+    runs_per_block = max(int(limits.SUBSAMPLE_ROWS / total * count / limits.SUBSAMPLE_BLOCKS), 1)
+    starts = np.linspace(0, max(count - runs_per_block, 0), limits.SUBSAMPLE_BLOCKS).astype(int)
+    chosen = (starts[:, None] + np.arange(runs_per_block)).ravel()
+    long_lengths = np.where(lengths >= MIN_POLYNOMIAL_ROWS, lengths, total)
+    candidates = np.concatenate([chosen, [np.argmin(lengths), np.argmin(long_lengths)]])
+    return np.unique(candidates[candidates < count])

@@ -1,0 +1,180 @@
+"""How models learn: `fit_together`, and what `adapt` and `refine` do with new data."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, TypeVar
+
+import numpy as np
+
+from .._common.errors import InputError
+from .._common.parallel import one_thread
+from .._common.progress import step
+from ..data import ChunkedDataset, Dataset
+from ..diagnostics import Certificate, certify
+from ..field.hybrid import HybridField
+from ..fitting import (
+    TrainingRuns,
+    adapt,
+    describe,
+    fit_all,
+    fit_runs,
+    needs_rows,
+    with_row_uncertainty,
+)
+from ..matching import Refinement, refine
+from ..terms import parameter_bounds
+from .model import AbstractModel
+from .validation import (
+    as_dataset,
+    given_dataset,
+    given_runs,
+    known_dataset,
+    known_variables,
+    run_rows,
+    training_rows,
+    warn_of_few_rows,
+    with_time_input,
+)
+
+Model = TypeVar("Model", bound=AbstractModel)
+
+
+def fit_together(
+    models: Sequence[Model], X: Any, y: Any = None, *, t: Any = None, u: Any = None
+) -> list[Model]:
+    """Fit several models to the same data.
+
+    A gradient solver trains models in one batch if they differ only in the weights of the objective
+    and in their seeds.
+
+    Parameters
+    ----------
+    models
+        models with the same loss and the same solver.
+    X, y, t, u
+        the data, as for `fit`.
+
+    Returns
+    -------
+    models
+        the same models, fitted.
+
+    Examples
+    --------
+    >>> import numpy as np, orthoreg as og
+    >>> t = np.linspace(0, 6, 121)
+    >>> models = [og.OrthoReg("x0", og.Zero(), sparsity=mu, solver=og.Exact()) for mu in (0, 9)]
+    >>> [m.equations() for m in og.fit_together(models, np.exp(-t)[:, None], t=t)]
+    [["x0' = -1.000 x0"], ["x0' = 0"]]
+    """
+    if not models:
+        raise InputError("fit_together needs at least one model; the list is empty.")
+    for model in models:
+        if not isinstance(model, AbstractModel):
+            raise InputError(f"fit_together takes models such as OrthoReg(); got {model!r}.")
+    recipes = [model.recipe() for model in models]
+    data = given_runs(X, y, t, u)
+    for recipe in recipes:
+        data = None if data is None else with_time_input(data, recipe.physics, recipe.library)
+    if isinstance(data, ChunkedDataset) and any(needs_rows(recipe) for recipe in recipes):
+        data = data.sample  # networks are trained on as many rows as fit into memory
+    if data is None:
+        rows, columns = training_rows(models[0], recipes[0].loss, X, y, t, u)
+    else:
+        recipes = [replace(recipe, units=data.units) for recipe in recipes]
+        rows, columns = run_rows(data, recipes[0].loss)
+    data = data.sample if isinstance(data, ChunkedDataset) else data
+    runs: TrainingRuns | None = None
+    if data is not None and data.derivatives is None:
+        assert columns.loss is not None
+        runs = TrainingRuns(data, columns.loss, columns.interpolation)
+    with step("Choosing terms"), one_thread(len(rows)):
+        if runs is not None and all(recipe.follows_trajectories for recipe in recipes):
+            fits = [fit_runs(recipe, rows, runs) for recipe in recipes]
+        else:
+            fits = fit_all(recipes, rows)
+        fits = [
+            with_row_uncertainty(recipe, fit, rows)
+            for recipe, fit in zip(recipes, fits, strict=True)
+        ]
+    n_terms = max(int(fit.field.features.mask.sum(axis=1).max(initial=0)) for fit in fits)
+    count = len(rows) if data is None else data.n_samples
+    warn_of_few_rows(count, len(columns.schema.state_names), n_terms)
+    runs = None if any(recipe.follows_trajectories for recipe in recipes) else runs
+    # models change only after all fits, so that a failure leaves every model as it was
+    return [model._learn(fit, columns, runs) for model, fit in zip(models, fits, strict=True)]
+
+
+def adapted(
+    model: AbstractModel, X: Any, y: Any, t: Any, u: Any
+) -> tuple[HybridField, Certificate]:
+    """Return the model's field with coefficients adapted to new data, and its certificate there."""
+    recipe = model.recipe()
+    data = known_dataset(model, X, y, t, u)
+    if data is not None:
+        X, y, u = data, None, None
+    rows, columns = training_rows(model, recipe.loss, X, y, None, u)
+    if t is None:
+        known_variables(model, X, u)  # refuses other names
+    _check_counts(
+        states=(model.state_names_, columns.schema.state_names),
+        inputs=(model.input_names_, columns.schema.input_names),
+        targets=(model.output_names_, columns.outputs),
+    )
+    targets = recipe.loss.targets(rows, model.field_.values)
+    known = model.knowledge()
+    result = adapt(model.field_, replace(rows, targets=targets), known)
+    # known coefficients, which scaling would round
+    coefficients = known.rounded(np.array(result.coefficients))
+    names = model.field_.features.names
+    certificate = certify(result, model.output_names_, names, normalized=recipe.solver.normalize)
+    return replace(model.field_, coefficients=coefficients), certificate
+
+
+def refinement_of(model: AbstractModel, X: Any, t: Any, u: Any) -> tuple[Refinement, Certificate]:
+    """Return the refinement of a model on trajectories, and the certificate of the refined field
+    on these data."""
+    data = _trajectories(model, X, t, u)
+    recipe, known = model.recipe(), model.knowledge()
+    refinement = refine(
+        model.field_,
+        data,
+        interpolation=model.input_interpolation_,
+        bounds=parameter_bounds(recipe.library) | known.parameter_bounds,
+        knowledge=known,
+    )
+    if not refinement.kept:
+        return refinement, model.certificate_
+    rows = recipe.loss.observe(data)
+    targets = recipe.loss.targets(rows, refinement.field.values)
+    result = describe(refinement.field, replace(rows, targets=targets), known)
+    names = refinement.field.features.names
+    certificate = certify(result, model.output_names_, names, normalized=recipe.solver.normalize)
+    return refinement, certificate
+
+
+def _trajectories(model: AbstractModel, X: Any, t: Any, u: Any) -> Dataset:
+    """Return the data as runs in time, with the names that the model knows."""
+    if t is None and given_dataset(X) is None:
+        raise InputError(
+            "refine() matches trajectories and needs times: give states X with t=..., or a Dataset."
+        )
+    data = as_dataset(X, None, t, u)
+    assert data is not None
+    if model.clock_:
+        data = data.with_parts(time_name=model.clock_).with_time_input()
+    if t is None:
+        known_variables(model, data, None)  # refuses other names
+        return data
+    _check_counts(
+        states=(model.state_names_, data.state_names),
+        inputs=(model.input_names_, data.input_names),
+    )
+    return data.with_parts(state_names=model.state_names_, input_names=model.input_names_)
+
+
+def _check_counts(**names: tuple[Sequence[str], Sequence[str]]) -> None:
+    """Refuse data whose numbers of variables differ from those of the model."""
+    for what, (known, given) in names.items():
+        if len(known) != len(given):
+            raise InputError(f"The model has {len(known)} {what}; the data have {len(given)}.")
