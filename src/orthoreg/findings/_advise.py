@@ -56,38 +56,39 @@ def advise(
     seen = replace(seen, constants=dict(zip(features.parameters, values, strict=True)))
     places = range(len(scores.equations)) if places is None else places
     excess = {
-        c: _excess(one)
-        for c, one in zip(places, scores.equations, strict=True)
-        if one.status != "constant" and c not in complete
+        c: _excess(equation)
+        for c, equation in zip(places, scores.equations, strict=True)
+        if equation.status != "constant" and c not in complete
     }
-    found = _remedies(field, library, seen, excess)
+    items = _remedies(field, library, seen, excess)
     if few is not None:
-        found.append(few)
+        items.append(few)
     motion = seen.motion
     if data is None or motion is None:
-        return tuple(found)
-    late = lag(motion.data)
-    if late is not None:
-        found.append(late)
-    if any(one.status not in _GOOD for one in scores.equations):
+        return tuple(items)
+    lagging = lag(motion.data)
+    if lagging is not None:
+        items.append(lagging)
+    if any(equation.status not in _GOOD for equation in scores.equations):
         loud = _noise(data, motion, np.sqrt(np.maximum(seen.size, 1e-300)))
         if loud is not None:
-            found.append(loud)
+            items.append(loud)
     ambiguous = [score.equation for score in scores.equations if score.is_ambiguous]
     if ambiguous:
-        found.append(ambiguous_advice(ambiguous))
-    found += _limits(field, data, motion.noise_level, scores)
-    left = {
-        c: one.equation
-        for c, one in zip(places, scores.equations, strict=True)
-        if one.exceeds_noise or (one.trajectory_alone and one.status == "needs-residual")
+        items.append(ambiguous_advice(ambiguous))
+    items += _limits(field, data, motion.noise_level, scores)
+    unexplained = {
+        c: equation.equation
+        for c, equation in zip(places, scores.equations, strict=True)
+        if equation.exceeds_noise
+        or (equation.trajectory_alone and equation.status == "needs-residual")
     }
-    open_ = [name for c, name in left.items() if c not in complete]
+    open_ = [name for c, name in unexplained.items() if c not in complete]
     if open_:
-        found.append(explain_advice(open_))
-    elif left:
-        found.append(given_advice(list(left.values()), at_bounds))
-    return tuple(found)
+        items.append(explain_advice(open_))
+    elif unexplained:
+        items.append(given_advice(list(unexplained.values()), at_bounds))
+    return tuple(items)
 
 
 def explain_advice(equations: Sequence[str]) -> Advice:

@@ -89,8 +89,8 @@ def _alone_left(scores: Sequence[EquationScore]) -> str:
     if not helped:
         return ""
     worst = max(helped, key=lambda score: score.trajectory_alone or 0.0)
-    left = percent(worst.trajectory_alone or 0.0)
-    return f"; without the residual, {left} of the motion of {_measured(worst)}"
+    error = percent(worst.trajectory_alone or 0.0)
+    return f"; without the residual, {error} of the motion of {_measured(worst)}"
 
 
 def _measured(score: EquationScore) -> str:
@@ -111,17 +111,17 @@ def _hidden(scores: Sequence[EquationScore]) -> str:
 def _trajectory_verdict(scores: Scores, moving: Sequence[EquationScore]) -> tuple[str, str]:
     """The code of the worst equation and the sentence, by the misfit of trajectories."""
     for code, verb in (("not-explained", "do not explain"), ("roughly-explained", "explain")):
-        found = _with(moving, code)
-        if found:
+        failing = _with(moving, code)
+        if failing:
             rough = " only roughly" if code == "roughly-explained" else ""
-            names = rates([one.equation for one in found])
-            return code, f"{_who(found)} {verb} {names}{rough}: {_left(found)}"
+            names = rates([equation.equation for equation in failing])
+            return code, f"{_who(failing)} {verb} {names}{rough}: {_left(failing)}"
     limited = _with(moving, "noise-limited")
     hidden = [score for score in limited if not score.is_ambiguous]
     if hidden:
         return "noise-limited", _hidden(hidden)
     needed = bool(_with(moving, "needs-residual"))
-    names = rates([one.equation for one in moving])
+    names = rates([equation.equation for equation in moving])
     text = f"{_who(moving)} explain {names}: {_left(moving)}{_alone_left(moving)}"
     text += _ambiguous(limited)
     return "noise-limited" if limited else "needs-residual" if needed else "explained", text

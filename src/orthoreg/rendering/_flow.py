@@ -117,14 +117,14 @@ def _value(
     return lower * (1 - b) + upper * b
 
 
-def _walk(cells: list[int], taken: set[int], own: set[int]) -> int:
+def _walk(cells: list[int], taken: set[int], visited: set[int]) -> int:
     """The number of points of a line before it enters a cell of another line or returns to one of
-    its own cells, which are added to `own`."""
+    its own cells, which are added to `visited`."""
     last = cells[0]
     for k, cell in enumerate(cells):
         if cell != last:
-            if cell in taken or cell in own:
+            if cell in taken or cell in visited:
                 return k
-            own.add(cell)
+            visited.add(cell)
             last = cell
     return len(cells)

@@ -299,5 +299,5 @@ def _typeset(
     every = math_equations(
         alone, model.output_names_, 4, model.velocity_of_, model.knowledge().fixed
     )
-    equation = next(one for one in every if one.index == c)
+    equation = next(candidate for candidate in every if candidate.index == c)
     return math(f"{equation.left}<mo>=</mo>"), tuple(math(term.signed) for term in equation.terms)

@@ -57,20 +57,20 @@ def _differs_by_run(seen: Observations, features: FeatureMap, equation: int) -> 
     if len(length) < 2:
         return False
     terms = features(samples.variables)
-    place = np.arange(len(run)) - (np.cumsum(length) - length)[run]
-    stretch = place * limits.STRETCHES_PER_RUN // length[run]
+    index = np.arange(len(run)) - (np.cumsum(length) - length)[run]
+    stretch = index * limits.STRETCHES_PER_RUN // length[run]
     target = samples.targets[:, [equation]]
     pooled = target - held_out_values(terms, target, stretch)
-    own = np.zeros_like(target)
+    of_run = np.zeros_like(target)
     long = length >= limits.MIN_ROWS_PER_TERM * terms.shape[1]
     for r in np.flatnonzero(long):
         rows = run == r
-        own[rows] = target[rows] - held_out_values(terms[rows], target[rows], stretch[rows])
+        of_run[rows] = target[rows] - held_out_values(terms[rows], target[rows], stretch[rows])
     rows = long[run]
     if rows.mean() < limits.MIN_SHARE_IN_LONG_RUNS:
         return False
     return bool(
-        np.mean(own[rows] ** 2) < limits.MAX_REMAINING_ERROR**2 * np.mean(pooled[rows] ** 2)
+        np.mean(of_run[rows] ** 2) < limits.MAX_REMAINING_ERROR**2 * np.mean(pooled[rows] ** 2)
     )
 
 

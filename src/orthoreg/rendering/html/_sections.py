@@ -163,17 +163,18 @@ def _typeset(text: str, data: ReportData) -> str:
 
 def _certificate(data: ReportData) -> str:
     columns = ("equation", "terms", "fit error", "network", "in library", "overlap", "duality gap")
+    certificate = data.summary.certificate
     rows = [
         (
-            f"{one.equation}'", str(one.n_terms), number(one.fit_error),
-            number(one.residual_share), whole_percent(one.library_share), number(one.overlap),
-            number(one.duality_gap),
+            f"{row.equation}'", str(row.n_terms), number(row.fit_error),
+            number(row.residual_share), whole_percent(row.library_share), number(row.overlap),
+            number(row.duality_gap),
         )
-        for one in data.summary.certificate
+        for row in certificate
     ]  # fmt: skip
     words = "Errors and the network's size are relative to the size of each derivative."
-    if all(math.isnan(one.duality_gap) for one in data.summary.certificate):
-        columns, rows = columns[:-1], [row[:-1] for row in rows]
+    if all(math.isnan(row.duality_gap) for row in certificate):
+        columns, rows = columns[:-1], [cells[:-1] for cells in rows]
         words += (
             " There is no duality gap: it belongs to a fit of derivatives, and these equations "
             "were fitted to integrals over windows or matched to trajectories."
@@ -234,7 +235,9 @@ def _residual(data: ReportData) -> str:
     if not data.residual:
         return ""
     first = data.residual[0]
-    pick = select("residual-equation", "Equation", [one.equation for one in data.residual])
+    pick = select(
+        "residual-equation", "Equation", [residual.equation for residual in data.residual]
+    )
     shows = {"Data": "points"}
     if first.density.size:
         shows["Density"] = "density"
