@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from .physics import Periodic as Periodic
     from .physics import Physics as Physics
     from .physics import Reflection as Reflection
-    from .rendering.html import report as report
+    from .reporting import report as report
     from .search.formulas import Atom as Atom
     from .search.rows import CrossValidation as CrossValidation
     from .search.rows import Extrapolation as Extrapolation
@@ -94,7 +94,7 @@ _NAMES = {
         "Weak",
     ),
     ".physics": ("Even", "Odd", "Periodic", "Physics", "Reflection"),
-    ".rendering.html": ("report",),
+    ".reporting": ("report",),
     ".search.rows": (
         "CrossValidation", "Extrapolation", "InformationCriterion", "StabilitySelection",
     ),
@@ -104,15 +104,15 @@ _NAMES = {
 _MOVED = {
     "augmentations": "field", "differentiation": "losses", "explanation": "search.formulas",
     "libraries": "terms", "moments": "solving", "quadratic": "solving", "refinement": "matching",
-    "reporting": "rendering.html", "selection": "search.rows", "solvers": "solving",
-    "summary": "findings", "views": "rendering.views",
+    "selection": "search.rows", "solvers": "solving",
+    "summary": "findings", "views": "findings.charts",
 }  # fmt: skip
 _HOMES = {name: home for home, names in _NAMES.items() for name in names}
 __all__ = ["__version__", "presets", *_HOMES]  # pyright: ignore[reportUnsupportedDunderAll]
 
 
 def __getattr__(name: str) -> Any:
-    """A public name, or a public folder such as `orthoreg.rendering.figures`."""
+    """A public name, or a public folder such as `orthoreg.plotting`."""
     if name in _HOMES:
         value = globals()[name] = getattr(import_module(_HOMES[name], __name__), name)
         return value

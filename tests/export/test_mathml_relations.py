@@ -4,7 +4,7 @@ import numpy as np
 from scipy.integrate import solve_ivp
 
 import orthoreg as og
-from orthoreg.rendering.html._equations import equations_of
+from orthoreg.findings.charts import equations_of
 
 
 def coupled_masses() -> og.OrthoReg:

@@ -5,7 +5,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import orthoreg as og
-from orthoreg.findings.diagnoses._lag import lag, lags
+from orthoreg.findings.diagnoses._data import lag, lags
 
 t = np.linspace(0, 20, 1000)
 

@@ -19,8 +19,8 @@ from moving_systems import (
 
 import orthoreg as og
 from orthoreg._common.errors import InputError
+from orthoreg.findings._findings import CODES
 from orthoreg.findings._scores import forecast_scores
-from orthoreg.findings._summary import CODES
 from orthoreg.simulation import Rollout, Status
 
 ALONE = og.Zero()

@@ -26,8 +26,8 @@ from orthoreg.findings import (
     score_table,
     table,
 )
+from orthoreg.findings._findings import CODES
 from orthoreg.findings._notes import certificate_notes
-from orthoreg.findings._summary import CODES
 from orthoreg.findings._words import percent, whole_percent
 
 

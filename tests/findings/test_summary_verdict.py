@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from orthoreg.findings import EquationScore, Scores, TermRow
-from orthoreg.findings._summary import VERDICTS
+from orthoreg.findings._findings import VERDICTS
 from orthoreg.findings._verdict import sentence_of, status_of, verdict_of
 from orthoreg.findings._words import listed, percent
 

@@ -10,7 +10,7 @@ from pictures import TIMES, layout_faults, lines_of, oscillator, said
 
 import orthoreg as og
 from orthoreg._common.errors import InputError
-from orthoreg.rendering.figures import plot_forecast
+from orthoreg.plotting import plot_forecast
 from orthoreg.simulation import Rollout, Status
 
 

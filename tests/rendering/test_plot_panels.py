@@ -9,24 +9,16 @@ from PIL import Image
 
 import orthoreg as og
 from orthoreg._common.errors import InputError
-from orthoreg.rendering.figures import (
+from orthoreg.findings.charts import Label, shortened
+from orthoreg.findings.charts._choice import envelope, evenly, rows_of
+from orthoreg.plotting import (
     plot_forecast,
     plot_phase,
     plot_residual,
     plot_selection,
     rendered,
 )
-from orthoreg.rendering.views import (
-    FLOW,
-    INK,
-    MEASURED,
-    RESIDUAL,
-    envelope,
-    evenly,
-    labelled,
-    rows_of,
-    shortened,
-)
+from orthoreg.rendering.figures._style import FLOW, INK, MEASURED, RESIDUAL
 
 NAMES = ["$x_1$", "a_b^c{\\frac", "x" * 90, "e\nf\tg", "$", "_θ̈_温度"]
 
@@ -75,8 +67,8 @@ def test_letters_that_the_font_lacks_do_not_fill_the_terminal(strange):
 def test_a_name_is_cut_in_its_middle():
     assert shortened("short") == "short"
     assert shortened("velocity of the trolley_dot", 20) == "velocity of t…ey_dot"
-    assert labelled("n" * 40, {"n" * 40: "kg"}, 18).endswith(" [kg]")
-    assert len(labelled("n" * 40, {"n" * 40: "kg"}, 18)) == 18
+    label = Label("n" * 40, "kg").short(18)
+    assert label.endswith(" [kg]") and len(label) == 18
 
 
 def test_axes_of_the_caller_are_drawn_into_and_their_figure_returned(swing, swing_model):

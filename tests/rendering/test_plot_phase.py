@@ -9,8 +9,8 @@ from pictures import TIMES, layout_faults, lines_of, oscillator, said
 
 import orthoreg as og
 from orthoreg._common.errors import InputError
-from orthoreg.rendering.figures import plot_forecast, plot_phase, plot_residual, plot_selection
-from orthoreg.rendering.views import arrowheads, streamlines
+from orthoreg.plotting import plot_forecast, plot_phase, plot_residual, plot_selection
+from orthoreg.rendering._flow import arrowheads, streamlines
 
 
 def collection(axes, label: str) -> LineCollection:

@@ -8,7 +8,7 @@ from pictures import TIMES, layout_faults, lines_of, said
 import orthoreg as og
 from orthoreg._common.errors import InputError
 from orthoreg.diagnostics import relative_error
-from orthoreg.rendering.figures import plot_residual
+from orthoreg.plotting import plot_residual
 
 
 def dots(axes):

@@ -1,12 +1,16 @@
 """The picture of a selection's path shows the numbers of the path."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
 import orthoreg as og
 from orthoreg._common.errors import InputError
-from orthoreg.rendering.figures import plot_selection
+from orthoreg.findings.charts import error_paths
+from orthoreg.plotting import plot_selection
+from orthoreg.rendering.figures import draw_paths
 
 
 def model(equations: int, **params) -> og.OrthoReg:
@@ -85,6 +89,15 @@ def test_exact_fits_have_errors_of_zero_and_are_drawn():
     fitted = og.OrthoReg(og.Polynomial(2), og.Zero()).fit(x, x)
     values = plot_selection(fitted).axes[0].get_lines()[0].get_ydata()
     assert (np.asarray(values) > 0).all()
+
+
+def test_there_is_no_ring_if_trajectories_chose_terms_that_are_not_on_the_path():
+    chart = error_paths(model(1), None)
+    (path,) = chart.paths
+    assert path.used == path.n_terms.tolist().index(len(path.terms))
+    for used, rings in ((path.used, 1), (None, 0)):
+        (axes,) = draw_paths(replace(chart, paths=(replace(path, used=used),))).axes
+        assert [line.get_label() for line in axes.get_lines()].count("chosen") == rings
 
 
 def test_a_model_without_a_selection_has_no_path():

@@ -252,7 +252,7 @@ def _written(
 ) -> _Result:
     """Compare a model with its data, then write model, report, summary and plots to a folder."""
     from ..findings import forecast_sample
-    from ..rendering.html import report_page
+    from ..reporting import report_page
     from ._work import draw, in_memory, write_results
 
     with working("Forecasting the runs"):

@@ -34,7 +34,7 @@ def demo(
     with working("Starting"):
         from .. import OrthoReg
         from ..findings import forecast_sample, forecast_scores, number, table
-        from ..rendering.html import report_page
+        from ..reporting import report_page
         from ..systems import Pendulum, Split, generate, true_derivatives
         from ._work import (
             coefficient_dict,

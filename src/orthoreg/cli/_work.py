@@ -91,7 +91,7 @@ def draw(
 ) -> dict[str, bytes]:
     """Return the plots as PNG by name: forecasts, phase portrait, the residual and the selection
     path, if any. `words` is the verdict of the summary."""
-    from ..rendering.figures import (
+    from ..plotting import (
         plot_forecast,
         plot_phase,
         plot_residual,

@@ -1,20 +1,20 @@
-"""Advice in order of promise, each item only where the data show it."""
+"""Advice in order of promise, each item only if the data show it."""
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 
 from ..data import Dataset
 from ..export import equation_names
+from ..field.hybrid import HybridField
 from ..terms import AbstractLibrary
 from . import _limits as limits
+from ._findings import Advice, EquationScore, Scores
 from ._held_out import beyond_noise
 from ._motion import Motion
 from ._observations import Observations
-from ._summary import Advice, EquationScore, Scores
 from ._verdict import judged_error
 from ._words import listed, rates
 from .diagnoses import (
@@ -32,7 +32,7 @@ _GOOD = ("explained", "needs-residual", "constant")
 
 
 def advise(
-    field: Any,
+    field: HybridField,
     library: AbstractLibrary,
     data: Dataset | None,
     seen: Observations | None,
@@ -41,11 +41,11 @@ def advise(
     complete: Sequence[int] = (),
     at_bounds: Sequence[str] = (),
 ) -> tuple[Advice, ...]:
-    """What to try next. Remedies that were tried on held-out rows come first, the one that leaves
-    least at the head; then what is missing but unknown, then what to measure.
+    """Return what to try next: remedies that were tried on held-out rows, the one with the smallest
+    error first, then what is missing but unknown, then what to measure.
 
-    `places` are those of the equations that the scores are about; by default all. To those that
-    are `complete` nothing can be added. `at_bounds` are the estimates that a bound holds.
+    `places` are the indices of the equations of the scores, by default all. Nothing can be added to
+    equations that are `complete`. `at_bounds` are the estimates at a bound.
     """
     period = None if seen is None or seen.motion is None else seen.motion.period
     few = None if data is None else few_rows(data, len(field.features.terms), period)
@@ -56,42 +56,43 @@ def advise(
     seen = replace(seen, constants=dict(zip(features.parameters, values, strict=True)))
     places = range(len(scores.equations)) if places is None else places
     excess = {
-        c: _excess(one)
-        for c, one in zip(places, scores.equations, strict=True)
-        if one.status != "constant" and c not in complete
+        c: _excess(equation)
+        for c, equation in zip(places, scores.equations, strict=True)
+        if equation.status != "constant" and c not in complete
     }
-    found = _remedies(field, library, seen, excess)
+    items = _remedies(field, library, seen, excess)
     if few is not None:
-        found.append(few)
+        items.append(few)
     motion = seen.motion
     if data is None or motion is None:
-        return tuple(found)
-    late = lag(motion.data)
-    if late is not None:
-        found.append(late)
-    if any(one.status not in _GOOD for one in scores.equations):
+        return tuple(items)
+    lagging = lag(motion.data)
+    if lagging is not None:
+        items.append(lagging)
+    if any(equation.status not in _GOOD for equation in scores.equations):
         loud = _noise(data, motion, np.sqrt(np.maximum(seen.size, 1e-300)))
         if loud is not None:
-            found.append(loud)
+            items.append(loud)
     ambiguous = [score.equation for score in scores.equations if score.is_ambiguous]
     if ambiguous:
-        found.append(ambiguous_advice(ambiguous))
-    found += _limits(field, data, motion.noise_level, scores)
-    left = {
-        c: one.equation
-        for c, one in zip(places, scores.equations, strict=True)
-        if one.exceeds_noise or (one.trajectory_alone and one.status == "needs-residual")
+        items.append(ambiguous_advice(ambiguous))
+    items += _limits(field, data, motion.noise_level, scores)
+    unexplained = {
+        c: equation.equation
+        for c, equation in zip(places, scores.equations, strict=True)
+        if equation.exceeds_noise
+        or (equation.trajectory_alone and equation.status == "needs-residual")
     }
-    open_ = [name for c, name in left.items() if c not in complete]
+    open_ = [name for c, name in unexplained.items() if c not in complete]
     if open_:
-        found.append(explain_advice(open_))
-    elif left:
-        found.append(given_advice(list(left.values()), at_bounds))
-    return tuple(found)
+        items.append(explain_advice(open_))
+    elif unexplained:
+        items.append(given_advice(list(unexplained.values()), at_bounds))
+    return tuple(items)
 
 
 def explain_advice(equations: Sequence[str]) -> Advice:
-    """What to do about equations that leave more than noise."""
+    """Return the advice on equations that leave more than noise."""
     return Advice(
         "explain",
         f"The equations leave more of {rates(equations)} than noise. Search for the missing terms "
@@ -109,7 +110,7 @@ def ambiguous_advice(equations: Sequence[str]) -> Advice:
 
 
 def given_advice(equations: Sequence[str], at_bounds: Sequence[str] = ()) -> Advice:
-    """What to do about equations that were given completely and leave more than noise."""
+    """Return the advice on equations that were given completely and leave more than noise."""
     bounds = "the bound of" if len(at_bounds) == 1 else "a bound of one of"
     wrong = f"a given value or {bounds} {listed(at_bounds)}" if at_bounds else "a given value"
     are, it, leaves = ("was", "it", "leaves") if len(equations) == 1 else ("were", "them", "leave")
@@ -122,8 +123,8 @@ def given_advice(equations: Sequence[str], at_bounds: Sequence[str] = ()) -> Adv
 
 
 def _noise(data: Dataset, motion: Motion, size: Float[np.ndarray, " n"]) -> Advice | None:
-    """Advice on measured states, each with the derivative that is learned from it: for a position
-    whose velocity was not measured that is the second one."""
+    """Advice on measured states, each with the derivative that is learned from it: the second one
+    for a position whose velocity was not measured."""
     measured, rates = data.is_measured, data.given_rates
     states = [int(i) for i in np.flatnonzero(measured)]
     learned = [i if measured[rates.get(i, i)] else rates[i] for i in states]
@@ -137,7 +138,7 @@ def _noise(data: Dataset, motion: Motion, size: Float[np.ndarray, " n"]) -> Advi
 
 
 def _excess(score: EquationScore) -> float:
-    """What an equation's terms leave beyond noise."""
+    """The error of an equation's terms beyond noise."""
     if score.exceeds_noise is not None and score.status in ("explained", "noise-limited"):
         return 0.0
     error = max(score.equation_error or 0.0, judged_error(score))
@@ -146,9 +147,9 @@ def _excess(score: EquationScore) -> float:
 
 
 def _remedies(
-    field: Any, library: AbstractLibrary, seen: Observations, excess: dict[int, float]
+    field: HybridField, library: AbstractLibrary, seen: Observations, excess: dict[int, float]
 ) -> list[Advice]:
-    """`excess` is what the terms of each equation leave beyond noise."""
+    """Advice on terms and columns; `excess` is the error of each equation beyond noise."""
     improvable = [c for c, error in excess.items() if error > limits.IMPROVABLE_ERROR]
     failing = [c for c, error in excess.items() if error > limits.GOOD_ERROR]
     if not improvable:
@@ -158,8 +159,8 @@ def _remedies(
     order, explained = second_order(seen, library, failing, first)
     if order is not None:
         tried.append((0.0, order))
-    rest = [c for c in improvable if c not in explained]
-    larger = larger_library(seen, library, rest) if rest else None
+    remaining = [c for c in improvable if c not in explained]
+    larger = larger_library(seen, library, remaining) if remaining else None
     if larger is not None:
         tried.append((larger.left, larger.advice))
         error = float(
@@ -168,29 +169,29 @@ def _remedies(
         if beyond_noise(larger.after, error, limits.NOISE_MARGIN) <= limits.GOOD_ERROR:
             explained.append(larger.equation)
     rows, terms = len(seen.samples.targets), len(field.features.terms)
-    if rest and rows >= limits.MIN_ROWS_PER_TERM * terms:
+    if remaining and rows >= limits.MIN_ROWS_PER_TERM * terms:
         rival = np.inf if larger is None else larger.left
-        timed = time_dependence(seen, field.features, rest, first, rival)
+        timed = time_dependence(seen, field.features, remaining, first, rival)
         if timed is not None:
             tried.append((timed.left, timed.advice))
             explained.append(timed.equation)
-    ordered = [advice for _, advice in sorted(tried, key=lambda one: one[0])]
-    rest = [c for c in failing if c not in explained]
-    missing = missing_variable(seen, field.features, rest, first) if rest else None
+    ordered = [advice for _, advice in sorted(tried, key=lambda pair: pair[0])]
+    remaining = [c for c in failing if c not in explained]
+    missing = missing_variable(seen, field.features, remaining, first) if remaining else None
     return ordered + ([] if missing is None else [missing])
 
 
-def _limits(field: Any, data: Dataset, level: np.ndarray, scores: Scores) -> list[Advice]:
-    """That forecasts cannot last, where the derivatives are good and the forecasts are not."""
-    if any(one.status in ("not-explained", "roughly-explained") for one in scores.equations):
+def _limits(field: HybridField, data: Dataset, level: np.ndarray, scores: Scores) -> list[Advice]:
+    """Advice on chaos, if derivatives are good and forecasts are not."""
+    if any(score.status in ("not-explained", "roughly-explained") for score in scores.equations):
         return []
     lasted = scores.forecasts and not scores.forecasts_failed
     if lasted and (scores.forecast_error or 0.0) <= limits.GOOD_FORECAST_ERROR:
         return []
     errors = [
-        beyond_noise(judged_error(one), one.noise or 0.0, limits.NOISE_MARGIN)
-        for one in scores.equations
-        if one.status != "constant"
+        beyond_noise(judged_error(score), score.noise or 0.0, limits.NOISE_MARGIN)
+        for score in scores.equations
+        if score.status != "constant"
     ]
     limit = chaotic(field.values, data, max([*errors, float(level.max(initial=0.0))]))
     return [] if limit is None else [limit]

@@ -1,45 +1,49 @@
-"""The errors of each equation: of the model on the data, and of its parts on held-out rows."""
+"""The errors of each equation: on the data, on held-out rows and along trajectories."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 
-from ..data import folds
+from ..data import Dataset, folds
+from ..diagnostics import Certificate, EquationCertificate
+from ..field.hybrid import HybridField
+from ..matching import Judgement, Misfit, judge
 from . import _limits as limits
+from ._findings import EquationScore
 from ._held_out import held_out_ridge, held_out_values
 from ._observations import Observations
-from ._summary import EquationScore
 from ._verdict import sentence_of, status_of
 
 
 def assess(
-    field: Any, certificate: Any, names: Sequence[str], seen: Observations | None
+    field: HybridField,
+    certificate: Certificate,
+    names: Sequence[str],
+    seen: Observations | None,
 ) -> list[EquationScore]:
-    """One score for each equation, which `names` name; without observations it is that of the fit
-    alone."""
+    """Return a score for each equation of `names`; without observations, the scores of the fit."""
     if seen is None or len(seen.samples.targets) < limits.MIN_ROWS:
-        return [_worded(_of_fit(one, name), where="on the rows of the fit")
-                for name, one in zip(names, certificate.equations, strict=True)]  # fmt: skip
-    found = _measured(field, certificate, names, seen)
+        return [_worded(_of_fit(score, name), where="on the rows of the fit")
+                for name, score in zip(names, certificate.equations, strict=True)]  # fmt: skip
+    scores = _measured(field, certificate, names, seen)
     return [
-        _worded(one, still=_is_still(seen, c), where="on held-out rows")
-        for c, one in enumerate(found)
+        _worded(score, still=_is_still(seen, c), where="on held-out rows")
+        for c, score in enumerate(scores)
     ]
 
 
-def _of_fit(certificate: Any, name: str) -> EquationScore:
-    """The errors of the fit; terms alone leave the residual as well, which is orthogonal."""
+def _of_fit(certificate: EquationCertificate, name: str) -> EquationScore:
+    """The errors of the fit. The error of the terms alone includes the orthogonal residual."""
     fit_error, residual = float(certificate.fit_error), float(certificate.residual_share)
     alone = math.hypot(fit_error, residual)
     return EquationScore(name, "", "", residual > 0, fit_error, equation_error=alone)
 
 
 def _measured(
-    field: Any, certificate: Any, names: Sequence[str], seen: Observations
+    field: HybridField, certificate: Certificate, names: Sequence[str], seen: Observations
 ) -> list[EquationScore]:
     samples = seen.samples
     fold = folds(samples, limits.FOLDS)
@@ -49,20 +53,20 @@ def _measured(
     residual = np.any(np.asarray(field.weights), axis=0)
     basis = field.basis(samples.variables) if residual.any() else np.zeros((len(fold), 0))
     size = np.sqrt(np.maximum(seen.size, 1e-300))
-    found = []
+    scores = []
     for c, name in enumerate(names):
         target = samples.targets[:, c]
-        own = terms[:, coefficients[c] != 0]
-        alone = _error(held_out_values(own, target[:, None], fold)[:, 0], target, size[c])
+        used = terms[:, coefficients[c] != 0]
+        alone = _error(held_out_values(used, target[:, None], fold)[:, 0], target, size[c])
         together = None
         if residual[c]:
             ridge = float(
                 np.clip(certificate.equations[c].ridge, limits.MIN_RIDGE, limits.MAX_RIDGE)
             )
-            design = np.hstack([own, basis])
-            weights = np.concatenate([np.zeros(own.shape[1]), np.full(basis.shape[1], ridge)])
+            design = np.hstack([used, basis])
+            weights = np.concatenate([np.zeros(used.shape[1]), np.full(basis.shape[1], ridge)])
             together = _error(held_out_ridge(design, target, fold, weights), target, size[c])
-        found.append(EquationScore(
+        scores.append(EquationScore(
             equation=name,
             status="",
             sentence="",
@@ -73,7 +77,7 @@ def _measured(
             equation_error=alone,
             noise=float(np.sqrt(seen.noise[c]) / size[c]),
         ))  # fmt: skip
-    return found
+    return scores
 
 
 def _worded(score: EquationScore, *, where: str, still: bool = False) -> EquationScore:
@@ -83,12 +87,12 @@ def _worded(score: EquationScore, *, where: str, still: bool = False) -> Equatio
 
 
 def _error(values: Float[np.ndarray, " N"], target: Float[np.ndarray, " N"], size: float) -> float:
-    """The root mean square error over that of the target."""
+    """The root mean square error relative to that of the target."""
     return float(np.sqrt(np.mean((target - values) ** 2)) / size)
 
 
 def _is_still(seen: Observations, equation: int) -> bool:
-    """Whether a state's rate is nothing but rounding of its size over the time it is seen."""
+    """Whether a state changes by no more than rounding over the time of the data."""
     if seen.motion is None:
         return False
     data = seen.motion.data
@@ -96,3 +100,68 @@ def _is_still(seen: Observations, equation: int) -> bool:
     span = float(np.ptp(data.times))
     size = max(float(np.abs(state).max()), 1e-300)
     return float(np.sqrt(seen.size[equation])) * span <= limits.CONSTANT_RATE * size
+
+
+def judged(
+    scores: Sequence[EquationScore],
+    field: HybridField,
+    data: Dataset,
+    interpolation: Mapping[str, str],
+    terms_probability: Float[np.ndarray, " c"] | None = None,
+) -> list[EquationScore]:
+    """Return the scores with the misfit of trajectories in each measured state, and their status.
+
+    An equation whose state was not measured is judged by its position. An equation is limited by
+    noise if its terms are probably wrong because others leave only noise as well.
+    """
+    judgement = judge(field, data, interpolation)
+    if judgement is None:
+        return list(scores)
+    alone = None
+    if np.any(np.asarray(field.weights)):
+        alone = judge(field.without_residual(), data, interpolation)
+    misfits = judgement.of_equations(data)
+    alone_misfits = None if alone is None else alone.of_equations(data)
+    result = []
+    for c, score in enumerate(scores):
+        misfit = misfits[c]
+        if misfit is None or score.status == "constant":
+            result.append(score)
+            continue
+        if terms_probability is not None:
+            score = replace(score, terms_probability=float(terms_probability[c]))
+        without = None if alone_misfits is None else alone_misfits[c]
+        result.append(_with_misfit(score, misfit, without, judgement, is_lost=alone is None))
+    return result
+
+
+def _with_misfit(
+    score: EquationScore,
+    misfit: Misfit,
+    without: Misfit | None,
+    judgement: Judgement,
+    *,
+    is_lost: bool,
+) -> EquationScore:
+    score = replace(
+        score,
+        trajectory_error=misfit.error,
+        trajectory_noise=min(misfit.noise, misfit.error),
+        trajectory_alone=None if without is None else without.error,
+        trajectory_rows=judgement.rows,
+        exceeds_noise=misfit.exceeds_noise,
+        errors_grow=judgement.errors_grow,
+    )
+    if not misfit.exceeds_noise:
+        status = "explained"
+        if misfit.detectable > limits.MAX_DETECTABLE_MISFIT or score.is_ambiguous:
+            status = "noise-limited"
+        elif score.has_residual and (
+            is_lost or (without is not None and without.is_explained_by(misfit))
+        ):
+            status = "needs-residual"
+    else:
+        is_rough = misfit.share_of_motion <= limits.FAIR_ERROR
+        status = "roughly-explained" if is_rough else "not-explained"
+    score = replace(score, status=status)
+    return replace(score, sentence=sentence_of(score, ""))

@@ -1,4 +1,4 @@
-"""Least squares on some rows and its values at the others, fold by fold."""
+"""Least squares on some rows and its values at the other rows, fold by fold."""
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -12,11 +12,11 @@ def held_out_values(
     targets: Float[np.ndarray, "N c"],
     fold: Int[np.ndarray, " N"],
 ) -> Float[np.ndarray, "N c"]:
-    """For each row the values of the least-squares fits to all other folds.
+    """Return for each row the values of the least-squares fit to the other folds.
 
     With design = U S V' the fit to the rows outside fold f has the coefficients
-    (I - U_f' U_f)^-1 (U' y - U_f' y_f) in U, which is as accurate as the design itself allows. A
-    direction that only the fold has stays at zero.
+    (I - U_f' U_f)^-1 (U' y - U_f' y_f) in U, which is as accurate as the design allows. A direction
+    that only the fold has stays at zero.
     """
     values = np.zeros_like(targets)
     size = np.sqrt(np.mean(design**2, axis=0))
@@ -24,10 +24,12 @@ def held_out_values(
     basis = basis[:, extent > limits.RANK_TOLERANCE * max(float(extent.max(initial=0.0)), 1e-300)]
     moments = basis.T @ targets
     for part in np.unique(fold):
-        own = basis[fold == part]
-        gram = np.eye(basis.shape[1]) - own.T @ own
-        right = moments - own.T @ targets[fold == part]
-        values[fold == part] = own @ np.linalg.lstsq(gram, right, rcond=limits.UNSEEN_DIRECTION)[0]
+        inside = basis[fold == part]
+        gram = np.eye(basis.shape[1]) - inside.T @ inside
+        right = moments - inside.T @ targets[fold == part]
+        values[fold == part] = (
+            inside @ np.linalg.lstsq(gram, right, rcond=limits.UNSEEN_DIRECTION)[0]
+        )
     return values
 
 
@@ -37,7 +39,7 @@ def held_out_ridge(
     fold: Int[np.ndarray, " N"],
     ridge: Float[np.ndarray, " K"],
 ) -> Float[np.ndarray, " N"]:
-    """The same with `ridge` added to the mean squares of the columns, which are scaled to one."""
+    """Return the same with `ridge` added to the mean squares of the columns, scaled to one."""
     size = np.sqrt(np.mean(design**2, axis=0))
     scaled = design / np.where(size > 0, size, 1.0)
     grams = {part: scaled[fold == part].T @ scaled[fold == part] for part in np.unique(fold)}
@@ -47,8 +49,8 @@ def held_out_ridge(
     for part, gram in grams.items():
         out = fold == part
         rows = len(target) - int(out.sum())
-        left = total - gram + rows * np.diag(ridge + limits.RANK_TOLERANCE)
-        w = cho_solve(cho_factor(left), moments - scaled[out].T @ target[out])
+        gram_outside = total - gram + rows * np.diag(ridge + limits.RANK_TOLERANCE)
+        w = cho_solve(cho_factor(gram_outside), moments - scaled[out].T @ target[out])
         values[out] = scaled[out] @ w
     return values
 
@@ -58,11 +60,11 @@ def held_out_errors(
     targets: Float[np.ndarray, "N c"],
     fold: Int[np.ndarray, " N"],
 ) -> Float[np.ndarray, " c"]:
-    """The root mean square errors of held-out values over those of the targets."""
+    """Return the root mean square errors of held-out values relative to the targets."""
     error = np.mean((targets - held_out_values(design, targets, fold)) ** 2, axis=0)
     return np.sqrt(error / np.maximum(np.mean(targets**2, axis=0), 1e-300))
 
 
 def beyond_noise(error: float, noise: float, margin: float) -> float:
-    """What is left of an error once noise of this size, times a margin, is taken off it."""
+    """Return the part of an error beyond noise of this size times a margin."""
     return float(np.sqrt(max(error**2 - (margin * noise) ** 2, 0.0)))

@@ -1,4 +1,4 @@
-"""Rows of the runs with first and second derivatives, and how noisy each of these is."""
+"""Rows of the runs with first and second derivatives, and their noise."""
 
 from dataclasses import dataclass, replace
 from typing import final
@@ -9,17 +9,18 @@ from jaxtyping import Bool, Float, Int
 from ..data import Dataset
 from ..losses import AbstractDifferentiator
 from . import _limits as limits
+from ._scores import spaced
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Motion:
-    """The runs as they move: states, inputs, and two derivatives of each state, row by row.
+    """Runs with two derivatives of each state, row by row.
 
-    `run` numbers the runs; `inner` marks the rows away from the ends of a run, where derivatives
-    are good. `noise` is the standard deviation of each state's noise, `is_white` whether what was
-    seen is noise at all and no coarse sampling, and the other two are the variances that it leaves
-    in the derivatives. `period` is the number of rows in which each state comes back.
+    `run` numbers the runs; `inner` marks rows away from the ends of a run, where derivatives are
+    accurate. `noise` is the standard deviation of each state's noise, `is_white` whether it is
+    noise and not coarse sampling. `slope_noise` and `curvature_noise` are the resulting variances
+    of the derivatives. `period` is the number of rows of an oscillation of each state.
     """
 
     data: Dataset
@@ -35,19 +36,19 @@ class Motion:
 
     @property
     def noise_level(self) -> Float[np.ndarray, " n"]:
-        """The noise of each state over its standard deviation; zero where that is not noise."""
+        """The noise of each state over its standard deviation; zero if it is not white."""
         spread = self.data.states.std(axis=0)
         return np.where(self.is_white & (spread > 0), self.noise / np.maximum(spread, 1e-300), 0.0)
 
 
 def motion_of(data: Dataset, differentiation: AbstractDifferentiator) -> Motion | None:
-    """The motion that these runs show; None where every run is too short to show one."""
+    """Return the motion in these runs; None if every run is too short for derivatives."""
     long = data.run_lengths >= max(limits.MIN_ROWS_DERIVATIVES, differentiation.min_points)
     if not long.any():
         return None
-    whole = data
+    every_run = data
     data, run = stretches(data[long], limits.MAX_ROWS_MOTION)
-    data = data.with_plan_of(whole)
+    data = data.with_plan_of(every_run)
     rule = differentiation.rule(data)
     if data.derivatives is None:
         noise, is_white = np.array(data.plan.noise), np.array(data.plan.is_noise)
@@ -55,7 +56,7 @@ def motion_of(data: Dataset, differentiation: AbstractDifferentiator) -> Motion 
         curvature = rule.slopes(replace(data, states=slopes))
         slope_noise, curvature_noise = _after(rule, data, slopes, curvature, noise)
         slope_noise = slope_noise + _bias(rule, data, slopes)
-    else:  # their noise is their own, and that of the states does not reach them
+    else:  # given derivatives have their own noise, independent of that of the states
         noise, is_white = np.zeros(data.n_states), np.zeros(data.n_states, dtype=bool)
         slopes = np.array(data.derivatives)
         given = replace(data, states=slopes, derivatives=None)
@@ -66,7 +67,7 @@ def motion_of(data: Dataset, differentiation: AbstractDifferentiator) -> Motion 
         )
         slope_noise, curvature_noise = level**2, _after(rule, given, curvature, curvature, level)[0]
     for position, velocity in data.given_rates.items():
-        if not data.is_measured[velocity]:  # its noise is what the position's leaves in it
+        if not data.is_measured[velocity]:  # its noise comes from the position
             noise[velocity] = np.sqrt(slope_noise[position])
             is_white[velocity] = is_white[position]
             slope_noise[velocity] = max(slope_noise[velocity], curvature_noise[position])
@@ -84,18 +85,16 @@ def motion_of(data: Dataset, differentiation: AbstractDifferentiator) -> Motion 
     )
 
 
-def stretches(data: Dataset, most: int) -> tuple[Dataset, Int[np.ndarray, " R"]]:
-    """At most so many rows: all runs, or some of them, or stretches of some of them.
-
-    With them comes the number of the run that each is from.
-    """
-    if data.n_samples <= most:
+def stretches(data: Dataset, max_rows: int) -> tuple[Dataset, Int[np.ndarray, " R"]]:
+    """Return about `max_rows` rows at most: all runs, some runs, or stretches of some runs; and the
+    number of the run of each."""
+    if data.n_samples <= max_rows:
         return data, np.arange(data.n_runs)
     mean = data.n_samples / data.n_runs
-    n_runs = min(data.n_runs, max(int(most / mean), limits.MIN_STRETCHES))
-    chosen = np.unique(np.linspace(0, data.n_runs - 1, n_runs).astype(int))
+    n_runs = min(data.n_runs, max(int(max_rows / mean), limits.MIN_STRETCHES))
+    chosen = spaced(data.n_runs, n_runs)
     each = -(-limits.MIN_STRETCHES // len(chosen))
-    length = max(most // (each * len(chosen)), limits.MIN_ROWS_DERIVATIVES)
+    length = max(max_rows // (each * len(chosen)), limits.MIN_ROWS_DERIVATIVES)
     rows, origin = [], []
     for run in chosen:
         first, last = int(data.offsets[run]), int(data.offsets[run + 1])
@@ -106,16 +105,17 @@ def stretches(data: Dataset, most: int) -> tuple[Dataset, Int[np.ndarray, " R"]]
             pieces = [np.arange(start, start + length) for start in starts]
         rows += pieces
         origin += [run] * len(pieces)
-    kept = np.concatenate(rows)
+    selected = np.concatenate(rows)
     offsets = np.cumsum([0, *(len(piece) for piece in rows)])
-    return data.at(kept, offsets, np.array(origin)), np.unique(origin, return_inverse=True)[1]
+    return data.at(selected, offsets, np.array(origin)), np.unique(origin, return_inverse=True)[1]
 
 
 def rows_per_period(data: Dataset) -> Float[np.ndarray, " n"]:
-    """Rows from one crossing of the mean to the second next; infinite where a state hardly turns.
+    """Return the rows of an oscillation, which crosses the mean twice; infinite for a state with
+    fewer than two crossings.
 
-    A crossing counts once the state is a quarter of its standard deviation beyond the mean, so
-    that noise makes none.
+    A crossing counts once the state is a quarter of its standard deviation beyond the mean, so that
+    noise does not cause crossings.
     """
     spread = data.states.std(axis=0)
     offset = data.states - data.states.mean(axis=0)
@@ -138,7 +138,7 @@ def _after(
     curvature: Float[np.ndarray, "N n"],
     noise: Float[np.ndarray, " n"],
 ) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"]]:
-    """The variances that noise of this size in the states leaves in both derivatives."""
+    """The variances of both derivatives from noise of this size in the states."""
     if not noise.any():
         return np.zeros(data.n_states), np.zeros(data.n_states)
     rng = np.random.default_rng(0)
@@ -151,8 +151,8 @@ def _after(
 def _bias(
     rule: AbstractDifferentiator, data: Dataset, slopes: Float[np.ndarray, "N n"]
 ) -> Float[np.ndarray, " n"]:
-    """The mean squared error of smoothing: a quarter of the squared change by a rule whose window
-    is a quarter longer."""
+    """The mean squared error of smoothing: a quarter of the squared change from a rule with a
+    window that is a quarter longer."""
     coarser = rule
     for _ in range(max(rule.min_points // 8, 1)):
         following = coarser.coarser()
@@ -165,8 +165,8 @@ def _bias(
 
 
 def _inner(data: Dataset, window: int) -> Bool[np.ndarray, " N"]:
-    """Rows at least half a window from the ends of their run, or a sixth of it if that is less."""
+    """Rows at least half a window, or a sixth of the run if shorter, from the ends of their run."""
     run = data.run_of_row
     margin = np.minimum(window // 2 + 1, data.run_lengths // 6)[run]
-    place = np.arange(data.n_samples) - data.offsets[run]
-    return (place >= margin) & (place < data.run_lengths[run] - margin)
+    row = np.arange(data.n_samples) - data.offsets[run]
+    return (row >= margin) & (row < data.run_lengths[run] - margin)

@@ -1,19 +1,17 @@
-"""What a reader must know beside verdict and advice, each from the numbers that show it."""
+"""Notes beside verdict and advice."""
 
 from collections.abc import Mapping, Sequence
 
 from . import _limits as limits
-from ._summary import CertificateRow
+from ._findings import CertificateRow
 from ._words import interval, listed, percent
 
 
 def certificate_notes(
     rows: Sequence[CertificateRow], dependences: Sequence[str], *, is_selected: bool
 ) -> list[str]:
-    """Terms that depend on each other, and what the residual holds.
-
-    `is_selected` says that a selection chose the terms, not the L1 norm.
-    """
+    """Return notes on terms that depend on each other and on the residual. `is_selected` says that
+    a selection chose the terms, not the L1 norm."""
     notes = [
         f"On these data {relation}, so they cannot distinguish these terms."
         for relation in dependences
@@ -52,7 +50,7 @@ NO_DATA = (
 
 
 def weak_form(widths: Sequence[float]) -> str:
-    """How data were fitted that are noisy or far apart."""
+    """Return a note on the fit of noisy or coarse data."""
     wide = listed([f"{2 * width:.3g}" for width in widths])
     return (
         f"Fitted in the weak form (integrals over time windows of {wide}) instead of to "
@@ -61,7 +59,7 @@ def weak_form(widths: Sequence[float]) -> str:
 
 
 def held_inputs(names: Sequence[str]) -> str:
-    """How inputs are read that trajectories, not their values, show to be held."""
+    """Return a note on inputs that trajectories, not their values, show to be held."""
     are = "is" if len(names) == 1 else "are"
     return (
         f"{listed(names)} {are} read as held between rows: the same equations follow the data "
@@ -70,7 +68,7 @@ def held_inputs(names: Sequence[str]) -> str:
 
 
 def left_out_values(counts: Mapping[str, int]) -> str:
-    """Values that did not count in a fit of noisy data."""
+    """Return a note on values that were left out of a fit of noisy data."""
     each = listed([f"{name} ({count})" for name, count in counts.items()])
     return f"Outliers, far from the rows before and after them, were left out: {each}."
 
@@ -88,12 +86,12 @@ NOISE_NOT_IN_INTERVALS = (
 
 
 def in_units(units: Mapping[str, str]) -> str:
-    """What the numbers of the equations are counted in."""
+    """Return a note on the units of the equations."""
     return f"Units: {', '.join(f'{name} in {unit}' for name, unit in units.items())}."
 
 
 def given_rates(velocity_of: Mapping[str, str], estimated: Sequence[str]) -> str:
-    """What is given in equations of second order, and what was not measured."""
+    """Return a note on equations of second order and on velocities that were not measured."""
     given = listed([f"{position}' = {rate}" for position, rate in velocity_of.items()])
     are = "is" if len(velocity_of) == 1 else "are"
     text = f"{given} {are} given, not learned"
@@ -110,7 +108,7 @@ def estimated_constants(
     constants: Sequence[tuple[str, float, tuple[float, float] | None]],
     scale: Sequence[str] = (),
 ) -> str:
-    """The constants that were estimated, with the interval of each; those of `scale` are one."""
+    """Return a note on estimated constants with their intervals; those of `scale` are one."""
     shown = [
         f"{name} = {value:.5g}" + ("" if ends is None else f" ({interval(*ends)})")
         for name, value, ends in constants
@@ -131,13 +129,13 @@ CORRELATED_ESTIMATES = (
 
 
 def constants_at_bounds(names: Sequence[str]) -> str:
-    """That a bound, not the data, ends the interval of a constant."""
+    """Return a note on constants whose interval ends at a bound."""
     are, its = ("is", "its interval ends") if len(names) == 1 else ("are", "their intervals end")
     return f"{listed(names)} {are} at a bound: {its} there, and the data alone might go beyond it."
 
 
 def held_by_a_bound(equation: str, terms: Sequence[str]) -> str:
-    """That a bound, not the data, decides a coefficient."""
+    """Return a note on coefficients at a bound."""
     are = "is" if len(terms) == 1 else "are"
     return (
         f"In {equation}', {listed(terms)} {are} at the bound: the data alone would put the "
@@ -146,7 +144,7 @@ def held_by_a_bound(equation: str, terms: Sequence[str]) -> str:
 
 
 def no_candidates(terms: Sequence[str]) -> str:
-    """That the default library's sines and cosines of some columns were not looked at."""
+    """Return a note on sines and cosines that the default library does not consider."""
     were = "was" if len(terms) == 1 else "were"
     return (
         f"{', '.join(terms)} {were} not considered: the default "
@@ -156,5 +154,5 @@ def no_candidates(terms: Sequence[str]) -> str:
 
 
 def thinned(seen: int, samples: int) -> str:
-    """That not all rows were looked at."""
+    """Return a note that not all rows were used."""
     return f"Verdict and advice are based on {seen} of {samples} rows."

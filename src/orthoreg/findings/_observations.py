@@ -1,30 +1,55 @@
-"""The rows that verdict and advice are decided on: few enough to be quick, with their noise."""
+"""The rows that verdict and advice are decided on, and what their columns determine.
+
+`determination` measures how much of a derivative any smooth function of the columns explains. A row
+is predicted by the plane through its nearest rows of other runs, or of other times if there are few
+runs. Only rows with such neighbours count: a run that never returns to an earlier state does not
+show whether its columns determine its motion.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import final
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 
 from ..data import Rows
 from ..export import equation_names
 from ..terms import AbstractLibrary, FeatureMap, bind
 from . import _limits as limits
 from ._motion import Motion
-from ._neighbours import Determination, determination
+from ._scores import spaced
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Determination:
+    """The share of each target's variance that no function of the columns explains.
+
+    `share` is measured on the rows `covered` by neighbours, after subtracting noise; `enough` says
+    whether these are enough for a statement.
+    """
+
+    share: Float[np.ndarray, " c"]
+    covered: Bool[np.ndarray, " N"]
+
+    @property
+    def enough(self) -> bool:
+        return bool(
+            self.covered.sum() >= limits.MIN_COVERED_ROWS
+            and self.covered.mean() >= limits.MIN_COVERED_SHARE
+        )
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Observations:
-    """Variables and derivatives of some rows, whose errors are variances.
+    """Variables and derivatives of some rows, with noise as variances.
 
-    `noise` is what noise leaves in any prediction of a derivative from the variables. The last
-    three are there for runs in time: the motion they are from, its second derivatives with their
-    noise, and which rows are away from the ends of a run. `labels` name what each equation is the
-    derivative of, theta' where it is one of second order. `constants` are those inside the terms
-    of the library, as the model has them.
+    `noise` is the error from noise in any prediction of a derivative from the variables. Runs in
+    time also have the motion they come from, its second derivatives with their noise, and a mark of
+    the rows away from the ends of a run. `labels` say what each equation is the derivative of:
+    theta' for an equation of second order. `constants` are the model's constants inside terms.
     """
 
     samples: Rows
@@ -43,9 +68,9 @@ class Observations:
         outputs: Sequence[str],
         given: Mapping[int, int] | None = None,
     ) -> FeatureMap:
-        """The terms of a library for these columns, with the model's constants inside them."""
-        found = bind(library, names, outputs, given)
-        return found.with_values(self.constants[name] for name in found.parameters)
+        """Return the terms of a library for these columns, with the model's constants inside."""
+        features = bind(library, names, outputs, given)
+        return features.with_values(self.constants[name] for name in features.parameters)
 
     @property
     def size(self) -> Float[np.ndarray, " c"]:
@@ -53,7 +78,7 @@ class Observations:
         return np.mean(self.samples.targets**2, axis=0)
 
     def first_order(self) -> Determination | None:
-        """How far the variables determine the derivatives; None without runs in time."""
+        """Return how far the variables determine the derivatives; None without runs in time."""
         if self.motion is None or self.inner is None:
             return None
         samples = self.samples
@@ -61,7 +86,7 @@ class Observations:
         return self._determination(samples.variables, samples.targets, noise, self.noise)
 
     def second_order(self) -> Determination | None:
-        """How far variables and derivatives determine the second derivatives."""
+        """Return how far variables and derivatives determine the second derivatives."""
         if self.motion is None or self.inner is None or self.curvature is None:
             return None
         assert self.curvature_noise is not None
@@ -81,7 +106,7 @@ class Observations:
         noise: Float[np.ndarray, " c"],
     ) -> Determination:
         rows = self.inner
-        found = determination(
+        result = determination(
             points[rows],
             targets[rows],
             np.unique(self.samples.run_of_row[rows], return_inverse=True)[1],
@@ -90,11 +115,11 @@ class Observations:
             noise=noise,
         )
         covered = np.zeros(len(points), dtype=bool)
-        covered[rows] = found.covered
-        return replace(found, covered=covered)
+        covered[rows] = result.covered
+        return replace(result, covered=covered)
 
     def _apart(self) -> int:
-        """A quarter of the shortest period, in rows; of a run where nothing comes back."""
+        """A quarter of the shortest period in rows, at most a quarter of the longest run."""
         assert self.motion is not None
         longest = float(self.motion.data.run_lengths.max())
         period = min(float(np.min(self.motion.period)), longest)
@@ -103,9 +128,9 @@ class Observations:
 
 
 def of_motion(motion: Motion) -> Observations:
-    """The observations of runs in time."""
+    """Return the observations of runs in time."""
     data = motion.data
-    rows = _evenly(data.n_samples)
+    rows = spaced(data.n_samples, limits.MAX_ROWS_OBSERVED)
     samples = Rows(
         data.variables[rows],
         motion.slopes[rows],
@@ -125,15 +150,11 @@ def of_motion(motion: Motion) -> Observations:
 
 
 def of_samples(samples: Rows) -> Observations:
-    """The observations of states and derivatives without times, whose noise is not known."""
-    rows = _evenly(len(samples.targets))
+    """Return the observations of states and derivatives without times."""
+    rows = spaced(len(samples.targets), limits.MAX_ROWS_OBSERVED)
     if len(rows) < len(samples.targets):
         samples = replace(samples.at(rows), times=None)
     return Observations(samples, np.array(samples.target_mse), labels=samples.outputs)
-
-
-def _evenly(count: int) -> np.ndarray:
-    return np.unique(np.linspace(0, count - 1, limits.MAX_ROWS_OBSERVED).astype(int))
 
 
 def _point_noise(samples: Rows, motion: Motion) -> Float[np.ndarray, " V"]:
@@ -147,10 +168,103 @@ def _blur(
     targets: Float[np.ndarray, "N c"],
     noise: Float[np.ndarray, " V"],
 ) -> Float[np.ndarray, " c"]:
-    """The variance that noise in the variables leaves in a linear prediction of the targets."""
+    """The variance of a linear prediction of the targets from noise in the variables."""
     spread = points.std(axis=0)
     spread = np.where(spread > 0, spread, 1.0)
     scaled = (points - points.mean(axis=0)) / spread
     centered = targets - targets.mean(axis=0)
     slopes = np.linalg.lstsq(scaled, centered, rcond=limits.COLLINEAR_EXTENT)[0]
     return (noise / spread) ** 2 @ slopes**2
+
+
+def determination(
+    points: Float[np.ndarray, "N V"],
+    targets: Float[np.ndarray, "N c"],
+    run: Int[np.ndarray, " N"],
+    *,
+    apart: int,
+    point_noise: Float[np.ndarray, " V"],
+    noise: Float[np.ndarray, " c"],
+) -> Determination:
+    """Return the share of the targets that neighbours leave unexplained.
+
+    Rows of the same run within a distance of `apart` are not neighbours. `point_noise` is the
+    standard deviation of the noise of each column, `noise` the variance of any prediction from all
+    noise.
+    """
+    from scipy.spatial import KDTree
+
+    varies = np.ptp(points, axis=0) > 0
+    spread = points[:, varies].std(axis=0)
+    scaled = (points[:, varies] - points[:, varies].mean(axis=0)) / spread
+    count = max(4 * (scaled.shape[1] + 1), limits.MIN_NEIGHBOURS)
+    predicted = np.zeros_like(targets)
+    covered = np.zeros(len(points), dtype=bool)
+    for part in _parts(run):
+        others = np.flatnonzero(~_widened(part, apart))
+        rows = np.flatnonzero(part)
+        if len(others) < count or not len(rows):
+            continue
+        distance, near = KDTree(scaled[others]).query(scaled[rows], count)
+        near = others[near]
+        offsets = scaled[near] - scaled[rows][:, None]
+        both = np.concatenate([targets[near], offsets], axis=2)
+        values = _planes(
+            offsets, distance, both, (limits.NEIGHBOUR_BLUR * point_noise[varies] / spread) ** 2
+        )
+        predicted[rows] = values[:, : targets.shape[1]]
+        # a plane that neighbours support on all sides predicts that a row is where it is
+        missed = np.linalg.norm(values[:, targets.shape[1] :], axis=1)
+        covered[rows] = (distance[:, count // 2] < limits.MAX_NEIGHBOUR_DISTANCE) & (
+            missed < limits.MAX_NEIGHBOUR_OFFSET
+        )
+    if not covered.any():
+        return Determination(np.full(targets.shape[1], np.nan), covered)
+    error = np.mean((targets - predicted)[covered] ** 2, axis=0)
+    variance = targets.var(axis=0)
+    share = np.maximum(error - limits.NOISE_MARGIN**2 * noise, 0.0) / np.where(
+        variance > 0, variance, 1.0
+    )
+    return Determination(share, covered)
+
+
+def _parts(run: Int[np.ndarray, " N"]) -> list[Bool[np.ndarray, " N"]]:
+    """Rows that are predicted from the others: whole runs, or stretches of rows."""
+    n_runs = int(run.max()) + 1
+    if n_runs >= limits.NEIGHBOUR_PARTS:
+        number = run % limits.NEIGHBOUR_PARTS
+    else:
+        number = np.arange(len(run)) * limits.NEIGHBOUR_PARTS // len(run)
+    return [number == part for part in np.unique(number)]
+
+
+def _widened(part: Bool[np.ndarray, " N"], by: int) -> Bool[np.ndarray, " N"]:
+    """The rows and `by` rows before and after them."""
+    reach = np.cumsum(np.concatenate([[0], part.astype(int)]))
+    index = np.arange(len(part))
+    low, high = np.maximum(index - by, 0), np.minimum(index + by + 1, len(part))
+    return reach[high] > reach[low]
+
+
+def _planes(
+    offsets: Float[np.ndarray, "B k V"],
+    distance: Float[np.ndarray, "B k"],
+    targets: Float[np.ndarray, "B k c"],
+    blur: Float[np.ndarray, " V"],
+) -> Float[np.ndarray, "B c"]:
+    """The value at the origin of the weighted least-squares plane through neighbours.
+
+    It has no slope in directions in which the neighbours vary by less than the variance `blur`.
+    """
+    reach = 1.01 * distance[:, -1:] + 1e-12
+    weights = 1 - (distance / reach) ** 2
+    width = offsets.shape[2]
+    design = np.concatenate([np.ones((*distance.shape, 1)), offsets], axis=2)
+    weighted = np.swapaxes(design, 1, 2) * weights[:, None, :]
+    gram = weighted @ design
+    diagonal = np.arange(1, width + 1)
+    size = np.einsum("bii->b", gram[:, 1:, 1:]) / max(width, 1)
+    gram[:, diagonal, diagonal] += (limits.NEIGHBOUR_RIDGE * size + 1e-12)[:, None]
+    gram[:, diagonal, diagonal] += weights.sum(axis=1)[:, None] * blur
+    gram[:, 0, 0] += 1e-12
+    return np.linalg.solve(gram, weighted @ targets)[:, 0]

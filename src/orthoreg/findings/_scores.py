@@ -1,29 +1,38 @@
 """Errors of derivatives and of forecasts, as plain numbers.
 
-Metrics are imported where they are used: printing a summary needs none of them.
+Metrics are imported where they are used: printing findings needs none of them.
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 
 from ..data import Dataset
 from . import _limits as limits
 
+if TYPE_CHECKING:
+    from ..simulation import Rollout
+
 
 def forecast_sample(data: Dataset) -> Dataset:
-    """The runs that are forecast where all would take long: at most 256, evenly chosen."""
+    """Return the runs to forecast: all, or 256 evenly spaced runs if there are more."""
     if data.n_runs <= limits.MAX_FORECASTS:
         return data
-    return data[np.unique(np.linspace(0, data.n_runs - 1, limits.MAX_FORECASTS).astype(int))]
+    return data[spaced(data.n_runs, limits.MAX_FORECASTS)]
+
+
+def spaced(count: int, max_count: int) -> Int[np.ndarray, " _"]:
+    """Return at most `max_count` of the numbers below `count`, evenly spaced and rounded down."""
+    return np.unique(np.linspace(0, count - 1, max_count).astype(int))
 
 
 def derivative_scores(
     predicted: Float[np.ndarray, "N c"], slopes: Float[np.ndarray, "N c"], names: Sequence[str]
 ) -> dict[str, Any]:
-    """The relative error of all derivatives and of each, and R^2, the mean over equations."""
+    """Return the relative error of all derivatives and of each, and R^2, the mean over
+    equations."""
     from ..diagnostics import relative_error
 
     return {
@@ -36,8 +45,8 @@ def derivative_scores(
 
 
 def r_squared(predicted: Float[np.ndarray, "N c"], true: Float[np.ndarray, "N c"]) -> float:
-    """1 - |error|^2 / |true - mean|^2, the mean over columns; one that never varies counts as 1
-    where it is met, and as 0 where it is not."""
+    """Return 1 - |error|^2 / |true - mean|^2, the mean over columns. A constant column counts as 1
+    if the prediction is exact and as 0 otherwise."""
     error = np.sum((predicted - true) ** 2, axis=0)
     variation = np.sum((true - true.mean(axis=0)) ** 2, axis=0)
     varies = variation > 0
@@ -46,14 +55,14 @@ def r_squared(predicted: Float[np.ndarray, "N c"], true: Float[np.ndarray, "N c"
 
 
 def forecast_scores(
-    forecasts: Sequence[Any],
+    forecasts: Sequence["Rollout"],
     true_states: Sequence[np.ndarray],
     measured: Bool[np.ndarray, " n"] | None = None,
 ) -> dict[str, Any]:
-    """The error over the last rows of completed forecasts, relative to how far the states vary
-    about their mean, and the number of the others.
+    """Return the error of completed forecasts relative to the variation of the states, and the
+    number of the others.
 
-    Diverged forecasts are counted, not averaged in. Only states that were `measured` count.
+    Diverged forecasts are counted, not averaged. Only states that were `measured` count.
     """
     from ..diagnostics import relative_error
     from ..simulation import Status
@@ -62,10 +71,10 @@ def forecast_scores(
     error = None
     if done:
         columns = slice(None) if measured is None else measured
-        found = np.concatenate([forecasts[i].x[-len(true_states[i]) :, columns] for i in done])
+        predicted = np.concatenate([forecasts[i].x[-len(true_states[i]) :, columns] for i in done])
         true = np.concatenate([true_states[i][:, columns] for i in done])
         mean = true.mean(axis=0) * np.any(true != true[0])  # of what never varies, its size counts
-        error = relative_error(found - mean, true - mean)
+        error = relative_error(predicted - mean, true - mean)
     return {
         "forecast_error": error,
         "forecasts": len(forecasts),

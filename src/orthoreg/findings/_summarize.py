@@ -1,4 +1,4 @@
-"""From a model's plain parts and some data to its summary."""
+"""From the parts of a fitted model and some data to its findings."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,6 +10,7 @@ from jaxtyping import Bool
 from ..data import Dataset, Rows
 from ..diagnostics import Certificate
 from ..export import equation_names, learned_equations
+from ..field.hybrid import HybridField
 from ..losses import AbstractDifferentiator
 from ..matching import Correlation
 from ..physics import ImplicitSystem
@@ -17,7 +18,17 @@ from ..search.rows import EquationPath, TermEvidence
 from ..simulation import Interpolation, Rollout, input_interpolation
 from ..terms import AbstractLibrary
 from ._advise import advise
-from ._assess import assess
+from ._assess import assess, judged
+from ._findings import (
+    CertificateRow,
+    ConfoundedTerms,
+    CorrelatedEstimates,
+    EquationScore,
+    Findings,
+    PathRow,
+    Scores,
+    TermRow,
+)
 from ._motion import motion_of
 from ._notes import (
     CORRELATED_ESTIMATES,
@@ -40,17 +51,6 @@ from ._notes import (
 )
 from ._observations import Observations, of_motion, of_samples
 from ._scores import derivative_scores, forecast_sample, forecast_scores
-from ._summary import (
-    CertificateRow,
-    ConfoundedTerms,
-    CorrelatedEstimates,
-    EquationScore,
-    PathRow,
-    Scores,
-    Summary,
-    TermRow,
-)
-from ._trajectories import judged
 from ._verdict import verdict_of
 
 _EXPLAINED = ("explained", "noise-limited")
@@ -62,18 +62,17 @@ _EXPLAINED = ("explained", "noise-limited")
 class Subject:
     """A fitted model as plain parts.
 
-    `field` is f with its terms and coefficients, `evidence` what resamples say about the terms,
-    where a selection chose them (`is_selected`); `left_out` are terms of the default library that
-    were no candidates. `velocity_of` and `given` are the equations that are given, `parameters`
-    the constants that were estimated, each with its interval, `estimated` the states that nobody
-    measured. `widths` are half-widths of the weak form, if that was fitted, and `refined` says
-    what matching trajectories gave; `is_stuck` that the match found no minimum, `knows_noise` that
-    the intervals are from there. `units` are those of the columns, where they are known.
-    `fixed` are the coefficients that are given, (equations x terms). `complete` are the equations
-    to which nothing is added, `systems` those that hold several derivatives, `paths` how the terms
-    of each were chosen.
-    `accepted` are terms that the library lacked at first, by equation. `correlations` are those of
-    estimates that depend on each other, `at_bounds` the estimates that a bound holds.
+    `field` is f with its terms and coefficients, `evidence` the evidence for the terms from
+    resamples or trajectories if a selection chose them (`is_selected`), `left_out` terms of the
+    default library that were not considered. `velocity_of` and `given` are the equations that were
+    given, `parameters` the constants that were estimated with their intervals, `estimated` the
+    states that were not measured. `widths` are half-widths of the weak form, if it was used.
+    `refined` is the result of matching trajectories in words; `is_stuck` says that the match found
+    no minimum, `knows_noise` that the intervals come from it. `units` are those of the columns.
+    `fixed` marks coefficients that were given, (equations x terms). `complete` are the equations to
+    which nothing is added, `systems` those with several derivatives, `paths` the selections of the
+    terms. `accepted` are terms that were added to the library, by equation. `correlations` are
+    those of estimates, `at_bounds` the estimates at a bound.
     """
 
     equations: tuple[str, ...]
@@ -82,7 +81,7 @@ class Subject:
     given: tuple[str, ...]
     parameters: tuple[tuple[str, float, tuple[float, float] | None], ...]
     estimated: tuple[str, ...]
-    field: Any
+    field: HybridField
     library: AbstractLibrary
     differentiation: AbstractDifferentiator
     certificate: Certificate
@@ -105,12 +104,12 @@ class Subject:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """What each equation is the derivative of: theta' where it is one of second order."""
+        """What each equation is the derivative of: theta' for an equation of second order."""
         return equation_names(self.outputs, self.velocity_of)
 
     @property
     def learned(self) -> list[int]:
-        """The places of the equations that are not given; of those that are, if all are."""
+        """The indices of the equations that were not given; all of them if all were given."""
         learned = learned_equations(self.outputs, self.velocity_of)
         return [c for c in learned if self.outputs[c] not in self.given] or learned
 
@@ -120,8 +119,8 @@ def summarize(
     data: Dataset | None = None,
     samples: Rows | None = None,
     forecasts: Sequence[Rollout] | None = None,
-) -> Summary:
-    """The summary of a model on runs, or on states and derivatives, or of its fit alone.
+) -> Findings:
+    """Return the findings on runs, on states and derivatives, or on the fit alone.
 
     `forecasts` are those of the runs in `forecast_sample(data)`.
     """
@@ -171,7 +170,7 @@ def summarize(
     elif seen is not None and len(seen.samples.targets) < rows:
         notes.append(thinned(len(seen.samples.targets), rows))
     where = "on the rows of the fit" if seen is None else "on held-out rows"
-    return Summary(
+    return Findings(
         equations=subject.equations,
         verdict=verdict_of(scores, terms, rows, where),
         advice=advise(
@@ -200,7 +199,7 @@ def summarize(
 
 
 def _held_inputs(subject: Subject, data: Dataset) -> list[str]:
-    """The inputs that are read as held although their values do not show it."""
+    """The inputs that are held between rows although their values do not show it."""
     kinds = subject.interpolation or {}
     visible = input_interpolation(data.input_names, data)
     return [
@@ -211,21 +210,28 @@ def _held_inputs(subject: Subject, data: Dataset) -> list[str]:
 
 
 def _dependences_of_candidates(subject: Subject) -> list[str]:
-    """Which terms others span on the data, but for those that were no candidates."""
+    """Linear dependences of terms on the data, without terms that were not considered."""
     left_out = tuple(f"{term} = " for term in subject.left_out)
-    return [one for one in subject.certificate.dependences if not one.startswith(left_out)]
+    return [
+        relation
+        for relation in subject.certificate.dependences
+        if not relation.startswith(left_out)
+    ]
 
 
 def _bound_notes(subject: Subject) -> list[str]:
-    """The coefficients and constants that bounds hold, each of them once."""
+    """Notes on coefficients and constants at a bound, each once."""
     labels = dict(zip(subject.outputs, subject.labels, strict=True))
-    notes, said = [], set()
-    for one in subject.certificate.equations:
-        if one.active_bounds:
-            notes.append(held_by_a_bound(one.equation, one.active_bounds))
-            said |= {f"{labels.get(one.equation, one.equation)}': {t}" for t in one.active_bounds}
-    rest = [name for name in subject.at_bounds if name not in said]
-    return [*notes, constants_at_bounds(rest)] if rest else notes
+    notes, mentioned = [], set()
+    for equation in subject.certificate.equations:
+        if equation.active_bounds:
+            notes.append(held_by_a_bound(equation.equation, equation.active_bounds))
+            mentioned |= {
+                f"{labels.get(equation.equation, equation.equation)}': {t}"
+                for t in equation.active_bounds
+            }
+    remaining = [name for name in subject.at_bounds if name not in mentioned]
+    return [*notes, constants_at_bounds(remaining)] if remaining else notes
 
 
 def _observations(
@@ -238,7 +244,7 @@ def _observations(
 
 
 def _outliers(data: Dataset) -> dict[str, int]:
-    """How many values of each measured state are outliers."""
+    """The number of outliers of each measured state."""
     counts = data.plan.outliers.is_outlier.sum(axis=0)
     names = np.array(data.state_names)[data.is_measured]
     return {str(name): int(n) for name, n in zip(names, counts, strict=True) if n}
@@ -257,13 +263,13 @@ def _scores(
     forecasts: Sequence[Rollout] | None,
 ) -> Scores:
     learned = subject.learned
-    found = assess(subject.field, subject.certificate, subject.labels, seen)
+    scores = assess(subject.field, subject.certificate, subject.labels, seen)
     in_time = data is not None and data.derivatives is None
     if data is not None and in_time and subject.interpolation is not None:
         evidence = subject.evidence
         probability = None if evidence is None else evidence.equation_probability
-        found = judged(found, subject.field, data, subject.interpolation, probability)
-    equations = tuple(found[c] for c in learned)
+        scores = judged(scores, subject.field, data, subject.interpolation, probability)
+    equations = tuple(scores[c] for c in learned)
     values: dict[str, Any] = {}
     if seen is not None:
         predicted = subject.field.values(seen.samples.variables)[:, learned]
@@ -277,11 +283,11 @@ def _scores(
 
 
 def term_rows(subject: Subject, scores: Sequence[EquationScore]) -> tuple[TermRow, ...]:
-    """The terms in use, and those that some resample chose."""
+    """Return the terms in use and those that some resample chose."""
     field, evidence = subject.field, subject.evidence
     coefficients = np.asarray(field.coefficients)
     rows = []
-    explained = {one.equation for one in scores if one.status in _EXPLAINED}
+    explained = {score.equation for score in scores if score.status in _EXPLAINED}
     solved = {rate for system in subject.systems for rate in system.rates}
     for c in subject.learned:
         if c in solved:  # its one term is the whole right-hand side
@@ -308,22 +314,22 @@ def term_rows(subject: Subject, scores: Sequence[EquationScore]) -> tuple[TermRo
 
 
 def certificate_rows(subject: Subject) -> tuple[CertificateRow, ...]:
-    """One plain row for each equation that was learned."""
+    """Return a row for each learned equation."""
     rows = zip(subject.labels, subject.certificate.equations, strict=True)
     return tuple(
         CertificateRow(
             equation=label,
-            n_terms=one.n_terms,
-            fit_error=one.fit_error,
-            residual_share=one.residual_share,
-            library_share=one.library_r2,
-            overlap=one.overlap,
-            penalty=one.penalty_bound.observed,
-            bound=one.penalty_bound.bound,
-            bound_holds=one.penalty_bound.assumption_holds,
-            duality_gap=one.duality_gap,
+            n_terms=certificate.n_terms,
+            fit_error=certificate.fit_error,
+            residual_share=certificate.residual_share,
+            library_share=certificate.library_r2,
+            overlap=certificate.overlap,
+            penalty=certificate.penalty_bound.observed,
+            bound=certificate.penalty_bound.bound,
+            bound_holds=certificate.penalty_bound.assumption_holds,
+            duality_gap=certificate.duality_gap,
         )
-        for c, (label, one) in enumerate(rows)
+        for c, (label, certificate) in enumerate(rows)
         if c in subject.learned
     )
 
@@ -353,14 +359,16 @@ def _paths(subject: Subject) -> tuple[PathRow, ...]:
     rows = []
     for c in subject.learned:
         path = subject.paths[c]
-        own = [i for i, one in enumerate(path.supports) if np.array_equal(one, used[c])]
+        matching = [
+            i for i, support in enumerate(path.supports) if np.array_equal(support, used[c])
+        ]
         rows.append(
             PathRow(
                 subject.labels[c],
                 tuple(int(count) for count in path.n_terms),
                 tuple(float(np.sqrt(max(error, 0.0))) for error in path.inner),
                 tuple(float(np.sqrt(max(error, 0.0))) for error in path.outer),
-                own[0] if own else None,
+                matching[0] if matching else None,
             )
         )
     return tuple(rows)

@@ -1,15 +1,16 @@
-"""The verdict: one sentence on what the equations are worth, decided from the scores alone."""
+"""The verdict: what the equations are worth, and what equations, network and forecasts carry."""
 
+import math
 from collections.abc import Sequence
 
 from . import _limits as limits
+from ._findings import CertificateRow, EquationScore, Findings, Scores, TermRow, Verdict
 from ._held_out import beyond_noise
-from ._summary import EquationScore, Scores, TermRow, Verdict
-from ._words import counted, listed, percent, rates
+from ._words import counted, listed, number, percent, rates
 
 
 def status_of(score: EquationScore) -> str:
-    """What one equation's error amounts to."""
+    """Return the verdict on one equation from its errors."""
     status = _status(judged_error(score), score.noise or 0.0)
     if status == "explained" and score.has_residual and score.equation_error is not None:
         alone = _status(score.equation_error, score.noise or 0.0)
@@ -25,11 +26,11 @@ def _status(error: float, noise: float) -> str:
 
 
 def sentence_of(score: EquationScore, where: str) -> str:
-    """One equation in words; `where` tells which rows its error is from."""
+    """Return the status of one equation in words; `where` names the rows of its error."""
     if score.trajectory_error is not None:
         return _trajectory_sentence(score)
     name, size = score.equation, percent(judged_error(score))
-    who, explains = ("Equation and residual together", "explain") if score.has_residual else (
+    subject, explains = ("Equation and residual together", "explain") if score.has_residual else (
         "The equation", "explains"
     )  # fmt: skip
     match score.status:
@@ -38,39 +39,41 @@ def sentence_of(score: EquationScore, where: str) -> str:
         case "noise-limited":
             return (
                 f"The error of {name}' is {size} {where}, of which the uncertainty of the "
-                f"derivative explains {percent(score.noise or 0.0)}: more cannot be seen."
+                f"derivative explains {percent(score.noise or 0.0)}: the data show no more."
             )
         case "explained" | "needs-residual":
-            return f"{who} {explains} {name}' within {size} {where}{_alone([score])}."
+            return f"{subject} {explains} {name}' within {size} {where}{_alone([score])}."
         case "roughly-explained":
-            return f"{who} {explains} {name}' only roughly: the error is {size} {where}."
+            return f"{subject} {explains} {name}' only roughly: the error is {size} {where}."
     verb = "do" if score.has_residual else "does"
-    return f"{who} {verb} not explain {name}': the error is {size} {where}."
+    return f"{subject} {verb} not explain {name}': the error is {size} {where}."
 
 
 def _trajectory_sentence(score: EquationScore) -> str:
-    """One equation in words, by what its trajectories leave."""
-    who = "Equation and residual together" if score.has_residual else "The equation"
-    do, left = "do" if score.has_residual else "does", _left([score])
+    """The status of one equation in words, by the misfit of its trajectories."""
+    subject = "Equation and residual together" if score.has_residual else "The equation"
+    do, misfit = "do" if score.has_residual else "does", _left([score])
     plural = "" if score.has_residual else "s"
     match score.status:
         case "noise-limited" if not score.is_ambiguous:
             return f"{_hidden([score])}."
         case "explained" | "needs-residual" | "noise-limited":
-            text = f"{who} explain{plural} {score.equation}': {left}{_alone_left([score])}"
+            text = f"{subject} explain{plural} {score.equation}': {misfit}{_alone_left([score])}"
         case "roughly-explained":
-            text = f"{who} explain{plural} {score.equation}' only roughly: {left}"
+            text = f"{subject} explain{plural} {score.equation}' only roughly: {misfit}"
         case _:
-            text = f"{who} {do} not explain {score.equation}': {left}"
+            text = f"{subject} {do} not explain {score.equation}': {misfit}"
     return f"{text}{_ambiguous([score])}."
 
 
-def _left(found: Sequence[EquationScore]) -> str:
+def _left(scores: Sequence[EquationScore]) -> str:
     """'its trajectories over 51 rows leave 1.0% of the motion, and noise ...', of the worst."""
-    worst = max(found, key=lambda one: (one.trajectory_error or 0) - (one.trajectory_noise or 0))
+    worst = max(
+        scores, key=lambda score: (score.trajectory_error or 0) - (score.trajectory_noise or 0)
+    )
     error, noise = percent(worst.trajectory_error or 0.0), percent(worst.trajectory_noise or 0.0)
-    name = f" of {_measured(worst)}" if len(found) > 1 else ""
-    whose = "their" if len(found) > 1 else "its"
+    name = f" of {_measured(worst)}" if len(scores) > 1 else ""
+    whose = "their" if len(scores) > 1 else "its"
     text = (
         f"{whose} trajectories over {worst.trajectory_rows} rows leave {error} of the motion{name}"
     )
@@ -80,24 +83,24 @@ def _left(found: Sequence[EquationScore]) -> str:
     return f"{text}, which is noise" if is_noise else text
 
 
-def _alone_left(found: Sequence[EquationScore]) -> str:
-    """'; without the residual they leave 8%', of those that have one."""
-    helped = [one for one in found if one.trajectory_alone is not None]
+def _alone_left(scores: Sequence[EquationScore]) -> str:
+    """'; without the residual, 8% of the motion of x', for equations with a residual."""
+    helped = [score for score in scores if score.trajectory_alone is not None]
     if not helped:
         return ""
-    worst = max(helped, key=lambda one: one.trajectory_alone or 0.0)
-    left = percent(worst.trajectory_alone or 0.0)
-    return f"; without the residual, {left} of the motion of {_measured(worst)}"
+    worst = max(helped, key=lambda score: score.trajectory_alone or 0.0)
+    error = percent(worst.trajectory_alone or 0.0)
+    return f"; without the residual, {error} of the motion of {_measured(worst)}"
 
 
 def _measured(score: EquationScore) -> str:
-    """The state that an equation is judged by: of a second-order one the position."""
+    """The state by which an equation is judged: the position for second order."""
     return score.equation.rstrip("'")
 
 
-def _hidden(found: Sequence[EquationScore]) -> str:
-    """That a wrong model could not have been seen in these data."""
-    worst = max(found, key=lambda one: one.trajectory_noise or 0.0)
+def _hidden(scores: Sequence[EquationScore]) -> str:
+    """The statement that these data could not show a wrong model."""
+    worst = max(scores, key=lambda score: score.trajectory_noise or 0.0)
     return (
         f"{percent(worst.trajectory_noise or 0.0)} of the motion of {_measured(worst)} varies at "
         f"random from row to row, from noise or because samples are too far apart: these data "
@@ -106,19 +109,19 @@ def _hidden(found: Sequence[EquationScore]) -> str:
 
 
 def _trajectory_verdict(scores: Scores, moving: Sequence[EquationScore]) -> tuple[str, str]:
-    """The code of the worst equation and the sentence, by what trajectories leave."""
+    """The code of the worst equation and the sentence, by the misfit of trajectories."""
     for code, verb in (("not-explained", "do not explain"), ("roughly-explained", "explain")):
-        found = _with(moving, code)
-        if found:
+        failing = _with(moving, code)
+        if failing:
             rough = " only roughly" if code == "roughly-explained" else ""
-            names = rates([one.equation for one in found])
-            return code, f"{_who(found)} {verb} {names}{rough}: {_left(found)}"
+            names = rates([equation.equation for equation in failing])
+            return code, f"{_who(failing)} {verb} {names}{rough}: {_left(failing)}"
     limited = _with(moving, "noise-limited")
     hidden = [score for score in limited if not score.is_ambiguous]
     if hidden:
         return "noise-limited", _hidden(hidden)
     needed = bool(_with(moving, "needs-residual"))
-    names = rates([one.equation for one in moving])
+    names = rates([equation.equation for equation in moving])
     text = f"{_who(moving)} explain {names}: {_left(moving)}{_alone_left(moving)}"
     text += _ambiguous(limited)
     return "noise-limited" if limited else "needs-residual" if needed else "explained", text
@@ -139,15 +142,15 @@ def _ambiguous(scores: Sequence[EquationScore]) -> str:
 
 
 def verdict_of(scores: Scores, terms: Sequence[TermRow], rows: int | None, where: str) -> Verdict:
-    """The sentence, and the code of the worst that it says."""
+    """Return the verdict: the code of the worst equation and a sentence."""
     if rows is not None and rows < limits.MIN_ROWS:
-        return Verdict(
-            "undecided", f"{counted(rows, 'row')} are too few to judge these equations by."
-        )
-    moving = [one for one in scores.equations if one.status != "constant"]
+        are = "is" if rows == 1 else "are"
+        text = f"{counted(rows, 'row')} {are} not enough to judge these equations."
+        return Verdict("undecided", text)
+    moving = [score for score in scores.equations if score.status != "constant"]
     if not moving:
         return Verdict("undecided", "Nothing changes in these data: there is nothing to explain.")
-    if all(one.trajectory_error is not None for one in moving):
+    if all(score.trajectory_error is not None for score in moving):
         code, text = _trajectory_verdict(scores, moving)
         return Verdict(code, _ended(text, scores, terms, joint="; "))
     failed = _with(moving, "not-explained")
@@ -158,7 +161,7 @@ def verdict_of(scores: Scores, terms: Sequence[TermRow], rows: int | None, where
     if limited:
         worst = max(limited, key=judged_error)
         text = (
-            f"What the equations leave of {rates([one.equation for one in limited])} "
+            f"What the equations leave of {rates([score.equation for score in limited])} "
             f"({percent(judged_error(worst))} {where}) is comparable with the uncertainty of "
             f"the derivatives ({percent(worst.noise or 0.0)})"
         )
@@ -169,7 +172,7 @@ def verdict_of(scores: Scores, terms: Sequence[TermRow], rows: int | None, where
         code = "forecasts-fail" if forecasts_fail(scores) else "roughly-explained"
         return Verdict(code, _ended(text, scores, terms, joint=", "))
     worst = max(moving, key=judged_error)
-    names = rates([one.equation for one in moving])
+    names = rates([score.equation for score in moving])
     text = f"{_who(moving)} explain {names} within {percent(judged_error(worst))} {where}"
     if judged_error(worst) > limits.GOOD_ERROR:
         text += f", where derivatives are uncertain by {percent(worst.noise or 0.0)}"
@@ -183,7 +186,7 @@ def verdict_of(scores: Scores, terms: Sequence[TermRow], rows: int | None, where
 
 
 def forecasts_fail(scores: Scores) -> bool:
-    """Whether too many forecasts end early, or those that do not are far off."""
+    """Return whether too many forecasts end early, or the others have large errors."""
     if not scores.forecasts:
         return False
     early = scores.forecasts_failed / scores.forecasts >= limits.FAILED_FORECAST_SHARE
@@ -193,26 +196,26 @@ def forecasts_fail(scores: Scores) -> bool:
 
 
 def uncertain_terms(terms: Sequence[TermRow]) -> list[TermRow]:
-    """Terms in use with a probability below one half."""
+    """Return terms in use with a probability below one half."""
     return [
-        one
-        for one in terms
-        if one.coefficient
-        and one.probability is not None
-        and one.probability < limits.MIN_TERM_PROBABILITY
+        row
+        for row in terms
+        if row.coefficient
+        and row.probability is not None
+        and row.probability < limits.MIN_TERM_PROBABILITY
     ]
 
 
 def _ended(text: str, scores: Scores, terms: Sequence[TermRow], *, joint: str) -> str:
-    """The sentence with what forecasts and probabilities add to it."""
+    """The sentence with forecasts and uncertain terms."""
     text += _forecast_words(scores, joint)
     doubtful = uncertain_terms(terms)
     if doubtful and not any(score.is_ambiguous for score in scores.equations):
-        least = min(doubtful, key=lambda one: one.probability or 0.0)
+        weakest = min(doubtful, key=lambda row: row.probability or 0.0)
         others = f" (and {counted(len(doubtful) - 1, 'other')})" if len(doubtful) > 1 else ""
         text += (
-            f"; the term {least.term} of {least.equation}'{others} is uncertain, with a "
-            f"probability of {percent(least.probability or 0.0)}"
+            f"; the term {weakest.term} of {weakest.equation}'{others} is uncertain, with a "
+            f"probability of {percent(weakest.probability or 0.0)}"
         )
     return f"{text}."
 
@@ -228,41 +231,138 @@ def _forecast_words(scores: Scores, joint: str) -> str:
             return f"{link}{ending}"
         return f"{link}{ending}, the others are off by {percent(scores.forecast_error)}"
     text = f"{link}forecasts of whole runs are off by {percent(scores.forecast_error or 0.0)}"
-    grow = fail and any(one.errors_grow and not one.exceeds_noise for one in scores.equations)
+    grow = fail and any(score.errors_grow and not score.exceeds_noise for score in scores.equations)
     return f"{text}, because small errors of the initial state grow" if grow else text
 
 
-def _errors(found: Sequence[EquationScore], where: str) -> str:
+def _errors(scores: Sequence[EquationScore], where: str) -> str:
     """ "theta' (error 98% on held-out rows) and omega' (35%)", worst first."""
-    worst = sorted(found, key=judged_error, reverse=True)
-    parts = [f"{one.equation}' ({percent(judged_error(one))})" for one in worst]
+    worst = sorted(scores, key=judged_error, reverse=True)
+    parts = [f"{score.equation}' ({percent(judged_error(score))})" for score in worst]
     parts[0] = f"{worst[0].equation}' (error {percent(judged_error(worst[0]))} {where})"
     return listed(parts)
 
 
-def _who(found: Sequence[EquationScore]) -> str:
-    together = any(one.has_residual for one in found)
+def _who(scores: Sequence[EquationScore]) -> str:
+    together = any(score.has_residual for score in scores)
     return "Equations and residual together" if together else "The equations"
 
 
-def _alone(found: Sequence[EquationScore]) -> str:
-    """'; the equations alone leave 8%', of those that have a residual."""
-    helped = [one for one in found if one.has_residual and one.equation_error is not None]
+def _alone(scores: Sequence[EquationScore]) -> str:
+    """'; the equations alone leave 8% of x', for equations with a residual."""
+    helped = [score for score in scores if score.has_residual and score.equation_error is not None]
     if not helped:
         return ""
-    names = rates([one.equation for one in helped])
-    if all((one.equation_error or 0.0) <= judged_error(one) for one in helped):
+    names = rates([score.equation for score in helped])
+    if all((score.equation_error or 0.0) <= judged_error(score) for score in helped):
         return f"; the residual of {names} does not lower the error there"
-    alone = max(one.equation_error or 0.0 for one in helped)
+    alone = max(score.equation_error or 0.0 for score in helped)
     return f"; the equations alone leave {percent(alone)} of {names}"
 
 
-def _with(found: Sequence[EquationScore], status: str) -> list[EquationScore]:
-    return [one for one in found if one.status == status]
+def _with(scores: Sequence[EquationScore], status: str) -> list[EquationScore]:
+    return [score for score in scores if score.status == status]
 
 
-def judged_error(one: EquationScore) -> float:
-    """The error that an equation is judged by: that of the model on the data, or that of its
-    terms on held-out rows where it is larger; that of the fit where neither was measured."""
-    measured = [e for e in (one.derivative_error, one.held_out_error) if e is not None]
-    return max(measured, default=one.fit_error or 0.0)
+def judged_error(score: EquationScore) -> float:
+    """Return the error by which an equation is judged: the larger one of the model's error on the
+    data and its terms' error on held-out rows; that of the fit if neither was measured."""
+    measured = [e for e in (score.derivative_error, score.held_out_error) if e is not None]
+    return max(measured, default=score.fit_error or 0.0)
+
+
+def trust_sentences(summary: Findings) -> tuple[tuple[str, str], ...]:
+    """Return (heading, sentence) for the equations, the network and the split between them if there
+    is a network, and the forecasts."""
+    rows = [row for row in summary.certificate if row.residual_share > 0]
+    if not rows:
+        equations = f"{_equations(summary)} The model has no network."
+        return (("Equations", equations), ("Forecasts", _forecasts(summary)))
+    return (
+        ("Equations", _equations(summary)),
+        ("Network", _network(rows)),
+        ("Split", _split(rows)),
+        ("Forecasts", _forecasts(summary)),
+    )
+
+
+def _equations(summary: Findings) -> str:
+    """The error of the terms alone in each derivative."""
+    errors = [
+        (score.equation, score.equation_error)
+        for score in summary.scores.equations
+        if score.equation_error is not None and score.status != "constant"
+    ]
+    where = "on held-out rows" if summary.source else "on the rows of the fit"
+    if not errors:
+        return "The error of the equations was not measured here."
+    parts = [f"{percent(error)} of {name}'" for name, error in errors]
+    return f"The error of the equations alone is {listed(parts)} {where}."
+
+
+def _network(rows: list[CertificateRow]) -> str:
+    """The size of the network, and the share that library terms could represent."""
+    parts = [f"{percent(row.residual_share)} of the size of {row.equation}'" for row in rows]
+    text = f"The network adds {listed(parts)}"
+    shared = [row for row in rows if row.residual_share > limits.NOTABLE_RESIDUAL]
+    if shared:
+        largest = max(shared, key=lambda row: row.library_share)
+        text += (
+            f"; library terms that are not in use could represent up to "
+            f"{percent(largest.library_share)} of it"
+        )
+    return f"{text}."
+
+
+def _split(rows: list[CertificateRow]) -> str:
+    """Whether the network could hold what the terms represent."""
+    overlap = max(row.overlap for row in rows)
+    bias = (
+        "missing physics that correlates with a term still moves that term's coefficient, which "
+        "orthogonality cannot undo"
+    )
+    if overlap < limits.NEGLIGIBLE_OVERLAP:
+        return (
+            f"The network is orthogonal to every term on these data (overlap {number(overlap)}), "
+            f"so it holds nothing that the terms in use could represent; {bias}."
+        )
+    return f"The network overlaps with the terms by {number(overlap)}{_bound(rows)}; {bias}."
+
+
+def _bound(rows: list[CertificateRow]) -> str:
+    worst = max(rows, key=lambda row: row.overlap)
+    if not math.isfinite(worst.bound):
+        return ", without a bound on it"
+    if worst.bound_holds:
+        return f", the penalty {number(worst.penalty)} is within its bound {number(worst.bound)}"
+    return f", and the bound {number(worst.bound)} on its penalty rests on an assumption that fails"
+
+
+def _forecasts(summary: Findings) -> str:
+    """The errors of forecasts of whole runs."""
+    scores = summary.scores
+    if not scores.forecasts:
+        return "No forecasts were made: how far they can be trusted is not known."
+    runs = counted(scores.forecasts, "run")
+    ended = (
+        f"{scores.forecasts_failed} of {counted(scores.forecasts, 'forecast')} ended early"
+        if scores.forecasts_failed
+        else f"The forecasts of {runs} reached the last row"
+        if scores.forecasts > 1
+        else "The forecast of the run reached its last row"
+    )
+    if scores.forecast_error is None:
+        return f"{ended}: forecasts cannot be trusted."
+    off = f"off by {percent(scores.forecast_error)}"
+    joint = ", the others are" if scores.forecasts_failed else " and are"
+    joint = " and is" if scores.forecasts == 1 and not scores.forecasts_failed else joint
+    trust = (
+        "do not trust them over whole runs"
+        if forecasts_fail(scores)
+        else "good over the length of these runs; states outside them were not tested"
+        if scores.forecast_error <= limits.GOOD_FORECAST_ERROR and not scores.forecasts_failed
+        else "rough over whole runs"
+    )
+    chaotic = any(advice.code == "chaotic" for advice in summary.advice)
+    more = "; the motion is chaotic, so errors grow with time" if chaotic else ""
+    return f"{ended}{joint} {off}: {trust}{more}."

@@ -13,7 +13,7 @@ NOT_A_PROBABILITY = (
 
 
 def percent(share: float) -> str:
-    """'12%', '0.3%'; two digits at most, as no more is meant.
+    """Return '12%' or '0.3%', with two digits at most.
 
     >>> percent(0.123), percent(-2.3), percent(-1e-9), percent(float("nan"))
     ('12%', '-230%', 'less than 0.01%', 'not known')
@@ -33,7 +33,7 @@ def percent(share: float) -> str:
 
 
 def whole_percent(share: float) -> str:
-    """A share without decimals, as tables show it.
+    """Return a share without decimals, for tables.
 
     >>> whole_percent(0.514), whole_percent(-0.001), whole_percent(float("nan"))
     ('51%', '0%', '-')
@@ -42,8 +42,8 @@ def whole_percent(share: float) -> str:
 
 
 def interval(low: float, high: float) -> str:
-    """The ends of an interval, with as many digits as tell them apart; a narrower one as its
-    middle and half its width.
+    """Return the ends of an interval with enough digits to distinguish them; a narrow interval as
+    its centre and half its width.
 
     >>> interval(-1.2, 3.5), interval(0.99987, 1.00003), interval(1 - 2e-9, 1 + 2e-9)
     ('-1.200 to 3.500', '0.99987 to 1.00003', '1.000 ± 2e-09')
@@ -62,12 +62,12 @@ def interval(low: float, high: float) -> str:
 
 
 def rates(names: Sequence[str]) -> str:
-    """ "theta' and omega'": the derivatives of these states."""
+    """Return "theta' and omega'": the derivatives of these states."""
     return listed([f"{name}'" for name in names])
 
 
 def listed(names: Sequence[str], most: int = 4) -> str:
-    """'a', 'a and b', 'a, b and c', 'a, b, c and 7 more'."""
+    """Return 'a', 'a and b', 'a, b and c' or 'a, b, c and 7 more'."""
     shown = list(names[:most])
     if len(names) > most:
         shown[-1:] = [f"{len(names) - most + 1} more"]
@@ -75,12 +75,12 @@ def listed(names: Sequence[str], most: int = 4) -> str:
 
 
 def counted(count: int, noun: str) -> str:
-    """'1 run', '2 runs'."""
+    """Return '1 run' or '2 runs'."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def number(value: float | None) -> str:
-    """Two significant digits; '-' for none."""
+    """Return two significant digits; '-' for an unknown value."""
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return "-"
     if math.isinf(value):

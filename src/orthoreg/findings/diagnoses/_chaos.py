@@ -1,4 +1,4 @@
-"""Chaos: nearby states part so fast that no forecast can last."""
+"""Chaos: nearby states diverge so fast that no forecast can last."""
 
 from collections.abc import Callable
 
@@ -7,17 +7,18 @@ from jaxtyping import Float
 
 from ...data import Dataset
 from .. import _limits as limits
-from .._summary import Advice
+from .._findings import Advice
 
 Field = Callable[[Float[np.ndarray, "N V"]], Float[np.ndarray, "N n"]]
 
 
 def chaotic(field: Field, data: Dataset, error: float) -> Advice | None:
-    """Advice where forecasts of these runs are lost before their end, though the field is good.
+    """Return advice if forecasts of these runs are lost before their end although the field is
+    good.
 
-    `error` is what start and field are uncertain by, relative; it grows as nearby states part:
-    lambda t = log(lost / error). Lambda is the largest Lyapunov exponent of the field along the
-    measured runs, less the growth of the motion itself.
+    `error` is the relative uncertainty of initial state and field. It grows as nearby states
+    diverge: lambda t = log(lost / error). Lambda is the largest Lyapunov exponent of the field
+    along the measured runs, less the growth of the motion itself.
     """
     moving = int(np.count_nonzero(np.ptp(data.states, axis=0)))
     if moving < limits.MIN_STATES_CHAOS and not data.input_names:
@@ -45,22 +46,22 @@ def chaotic(field: Field, data: Dataset, error: float) -> Advice | None:
 
 
 def lyapunov_exponent(field: Field, data: Dataset) -> float | None:
-    """The mean rate at which a perturbation grows along the runs; None where it does not go on
-    growing in both halves of a run, or the field is not finite.
+    """Return the mean growth rate of a perturbation along the runs; None if it does not grow in
+    both halves of the runs, or the field is not finite.
 
-    d' = J(x(t)) d, with J the field's slopes at the measured states, by Runge and Kutta's fourth
-    order; from the growth of d that of |x'| is taken off.
+    d' = J(x(t)) d with the Jacobian J at the measured states, by the Runge-Kutta method of fourth
+    order. The growth of |x'| is subtracted from that of d.
     """
     rates = []
     spread = data.states.std(axis=0)
     spread = np.where(spread > 0, spread, 1.0)
     longest = np.argsort(-data.run_lengths, kind="stable")[: limits.MAX_RUNS_CHAOS]
     for run in longest:
-        one = data[int(run)]
-        if one.n_samples < 20:
+        trajectory = data[int(run)]
+        if trajectory.n_samples < 20:
             continue
         rows = slice(0, limits.MAX_ROWS_CHAOS)
-        times, variables = one.times[rows], one.variables[rows]
+        times, variables = trajectory.times[rows], trajectory.variables[rows]
         jacobians = _jacobians(field, variables, spread)
         if jacobians is None:
             return None
@@ -87,7 +88,7 @@ def _rate(
     first: int,
     last: int,
 ) -> float:
-    """Growth of a perturbation less that of the motion, per time; speeds are averaged."""
+    """Growth of a perturbation less that of the motion, per time, with averaged speeds."""
     width = max((last - first) // 10, 1)
     start = float(np.mean(speed[first : first + width]))
     end = float(np.mean(speed[last - width : last]))
@@ -98,7 +99,7 @@ def _rate(
 def _jacobians(
     field: Field, variables: Float[np.ndarray, "T V"], spread: Float[np.ndarray, " n"]
 ) -> Float[np.ndarray, "T n n"] | None:
-    """Slopes of the field in the states at each row, in units of the states' spread."""
+    """Jacobians of the field at each row, in standard deviations of the states."""
     columns = []
     for state in range(len(spread)):
         step = np.zeros(variables.shape[1])

@@ -1,4 +1,4 @@
-"""A larger library that lowers the held-out error clearly."""
+"""A larger library that clearly lowers the held-out error."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -11,9 +11,9 @@ from ...search.rows import CrossValidation
 from ...solving import gather_partitioned
 from ...terms import AbstractLibrary, Fourier, Joined, Polynomial, Products, Terms
 from .. import _limits as limits
+from .._findings import Advice
 from .._held_out import beyond_noise, held_out_errors
 from .._observations import Observations
-from .._summary import Advice
 from .._words import number, percent
 
 
@@ -33,8 +33,8 @@ class LargerLibrary:
 def larger_library(
     seen: Observations, library: AbstractLibrary, failing: Sequence[int]
 ) -> LargerLibrary | None:
-    """The candidate that lowers the error of some equation among `failing` most, if it does so
-    clearly: by least squares on all its terms first, then by a choice of terms."""
+    """Return the candidate with the largest reduction of an equation's error among `failing`, if it
+    is clear: by least squares on all terms first, then with selected terms."""
     samples = seen.samples
     fold = folds(samples, limits.FOLDS)
     noise = np.sqrt(seen.noise / np.maximum(seen.size, 1e-300))
@@ -51,15 +51,17 @@ def larger_library(
         after = held_out_errors(terms, targets, fold)
         for c, old, new in zip(failing, before, after, strict=True):
             start = beyond_noise(old, noise[c], limits.NOISE_MARGIN)
-            left = beyond_noise(new, noise[c], limits.NOISE_MARGIN) / start if start > 0 else np.inf
+            remaining = (
+                beyond_noise(new, noise[c], limits.NOISE_MARGIN) / start if start > 0 else np.inf
+            )
             # a later candidate, which is larger, must be clearly better than an earlier one
-            if left <= limits.MAX_REMAINING_ERROR and (
-                best is None or left < limits.MAX_REMAINING_ERROR * best[0]
+            if remaining <= limits.MAX_REMAINING_ERROR and (
+                best is None or remaining < limits.MAX_REMAINING_ERROR * best[0]
             ):
-                best = (left, text, candidate, c)
+                best = (remaining, text, candidate, c)
     if best is None:
         return None
-    left, text, candidate, c = best
+    remaining, text, candidate, c = best
     old, new = _chosen_errors(seen, library, candidate, c)
     lowered = beyond_noise(new, noise[c], limits.NOISE_MARGIN)
     clear = lowered <= limits.MAX_REMAINING_ERROR * beyond_noise(old, noise[c], limits.NOISE_MARGIN)
@@ -74,32 +76,32 @@ def larger_library(
         f"Try the library {text}: with the best of its terms the held-out error of {name}' is "
         f"{errors[0]}, with the best of the present library {errors[1]}.",
     )
-    return LargerLibrary(text, c, old, new, left, advice)
+    return LargerLibrary(text, c, old, new, remaining, advice)
 
 
 def candidates(library: AbstractLibrary) -> list[tuple[str, AbstractLibrary]]:
-    """Larger libraries, as text and as such: one more degree, one or two more frequencies, both."""
+    """Return larger libraries with their text: higher degrees, more frequencies, or both."""
     parts = _parts(library)
     if any(library_text(part) is None for part in parts):
         return []
     degree = max((p.degree for p in parts if isinstance(p, Polynomial)), default=0)
     frequencies = max((p.n_frequencies for p in parts if isinstance(p, Fourier)), default=0)
-    rest = [part for part in parts if not isinstance(part, Polynomial | Fourier)]
+    remainder = [part for part in parts if not isinstance(part, Polynomial | Fourier)]
     sizes = [(degree + 1, frequencies), (degree, frequencies + 1), (degree + 1, frequencies + 1),
              (degree, frequencies + 2), (degree + 2, frequencies)]  # fmt: skip
-    found = []
+    result = []
     for powers, waves in sizes:
         families: list[AbstractLibrary] = [Polynomial(powers)] if powers else []
         families += [Fourier(waves)] if waves else []
-        joined, *others = families + rest
+        joined, *others = families + remainder
         for other in others:
             joined = joined + other
-        found.append((str(library_text(joined)), joined))
-    return found
+        result.append((str(library_text(joined)), joined))
+    return result
 
 
 def library_text(library: AbstractLibrary) -> str | None:
-    """The library as it is typed on the command line; None where it has no such form."""
+    """Return the library as on the command line; None if it has no such form."""
     match library:
         case Polynomial():
             return f"poly({library.degree})"
@@ -125,7 +127,7 @@ def _parts(library: AbstractLibrary) -> list[AbstractLibrary]:
 
 
 def _terms(library: AbstractLibrary, seen: Observations) -> np.ndarray | None:
-    """The values of the terms; None where they are too many or not finite."""
+    """The values of the terms; None if they are too many or not finite."""
     samples = seen.samples
     if len(library.terms(samples.names)) > limits.MAX_TERMS_TRIED:
         return None

@@ -1,4 +1,4 @@
-"""Second order: a state's rate is no function of the columns, but its second derivative is."""
+"""States that obey an equation of second order."""
 
 from collections.abc import Sequence
 
@@ -6,14 +6,14 @@ import numpy as np
 from jaxtyping import Float
 
 from ...data import folds
-from ...terms import AbstractLibrary
+from ...terms import AbstractLibrary, FeatureMap
 from .. import _limits as limits
+from .._findings import Advice
 from .._held_out import held_out_errors
-from .._neighbours import Determination
-from .._observations import Observations
-from .._summary import Advice
+from .._motion import Motion
+from .._observations import Determination, Observations
+from .._scores import spaced
 from .._words import listed, rates
-from ._order_trial import forecasts_better
 
 
 def second_order(
@@ -22,13 +22,13 @@ def second_order(
     failing: Sequence[int],
     first: Determination | None,
 ) -> tuple[Advice | None, list[int]]:
-    """Advice, and the states it is about: those among `failing` whose rate the columns leave free
-    (`first`), while columns and rates together determine the second derivative.
+    """Return advice and the states it is about: those among `failing` whose rate the columns do not
+    determine (`first`), while columns and rates together determine the second derivative.
 
-    That a function exists is seen from neighbours, or from the library's terms on held-out rows.
-    Where the rows have no neighbours, as in many columns, the library alone decides both, and what
-    it explains of the second derivative must be more. The advice is tried before it is given: the
-    equations of second order must forecast segments of the runs better than those of first order.
+    Neighbours, or the library's terms on held-out rows, show that a function exists. If rows have
+    no neighbours, as with many columns, the library alone decides, and it must explain more of the
+    second derivative. The advice is verified: equations of second order must forecast segments of
+    the runs better than those of first order.
     """
     if seen.curvature is None or not failing:
         return None, []
@@ -42,22 +42,22 @@ def second_order(
     second = seen.second_order()
     if second is not None and second.enough:
         share = np.fmin(share, second.share)
-    most = limits.DETERMINED_SHARE if known else limits.DETERMINED_SHARE_LIBRARY
-    found = [c for c in free if share[c] < most]
-    if not found or not forecasts_better(seen, library, found, _rate_names(seen)):
+    threshold = limits.DETERMINED_SHARE if known else limits.DETERMINED_SHARE_LIBRARY
+    determined = [c for c in free if share[c] < threshold]
+    if not determined or not forecasts_better(seen, library, determined, _rate_names(seen)):
         return None, []
-    states = [seen.labels[c] for c in found]
-    one = len(found) == 1
-    explained = 100 * (1 - float(np.max(share[found])))
+    states = [seen.labels[c] for c in determined]
+    single = len(determined) == 1
+    explained = 100 * (1 - float(np.max(share[determined])))
     return Advice(
         "second-order",
-        f"{rates(states)} {'is' if one else 'are'} no function of the columns given, "
+        f"{rates(states)} {'is' if single else 'are'} no function of the columns given, "
         f"but columns and rates together explain {explained:.0f}% of the second derivative of "
         f"{listed(states)}: in these columns the system is of second order. Give {listed(states)} "
-        f"as {'a position, whose velocity' if one else 'positions, whose velocities'} need not be "
-        f"measured: --positions {','.join(states)} on the command line, Dataset.from_positions or "
-        f"read_table(positions={states}) in Python.",
-    ), found
+        f"as {'a position, whose velocity' if single else 'positions, whose velocities'} need not "
+        f"be measured: --positions {','.join(states)} on the command line, Dataset.from_positions "
+        f"or read_table(positions={states}) in Python.",
+    ), determined
 
 
 def _rate_share(seen: Observations, library: AbstractLibrary) -> Float[np.ndarray, " c"]:
@@ -67,7 +67,7 @@ def _rate_share(seen: Observations, library: AbstractLibrary) -> Float[np.ndarra
 
 
 def _curvature_share(seen: Observations, library: AbstractLibrary) -> Float[np.ndarray, " c"]:
-    """The same of each second derivative, for the library in columns and rates."""
+    """The same for each second derivative, with the library in columns and rates."""
     samples = seen.samples
     assert seen.curvature is not None and seen.curvature_noise is not None
     names = samples.names + _rate_names(seen)
@@ -91,7 +91,7 @@ def _share(
     targets: Float[np.ndarray, "N c"],
     noise: Float[np.ndarray, " c"],
 ) -> Float[np.ndarray, " c"]:
-    """NaN where there are too few rows for the library's terms, or these are not finite."""
+    """The unexplained share; NaN if rows are too few for the library or terms are not finite."""
     unknown = np.full(targets.shape[1], np.nan)
     if len(targets) < limits.MIN_ROWS_PER_TERM * len(library.terms(names)):
         return unknown
@@ -102,3 +102,101 @@ def _share(
     error = held_out_errors(terms, targets, folds(seen.samples, limits.FOLDS)) ** 2 * size
     variance = np.maximum(targets.var(axis=0), 1e-300)
     return np.maximum(error - limits.NOISE_MARGIN**2 * noise, 0.0) / variance
+
+
+def forecasts_better(
+    seen: Observations, library: AbstractLibrary, found: Sequence[int], rate_names: tuple[str, ...]
+) -> bool:
+    """Return whether equations of second order for the states `found`, fitted to the first half of
+    each run, forecast segments of the second half with at most half the error of equations of first
+    order. All other columns are taken from the data."""
+    motion, samples = seen.motion, seen.samples
+    if motion is None:
+        return False
+    first_half, starts, horizon = _split(motion)
+    if not len(starts):
+        return False
+    names = samples.names
+    first = seen.bind(library, names, samples.outputs, samples.given)
+    second = seen.bind(library, names + rate_names, samples.outputs, samples.given)
+    both = np.hstack([motion.data.variables, motion.slopes])
+    columns, places = list(found), np.array(found)
+    rates = motion.data.variables.shape[1] + places
+    slow = _fit(first, motion.data.variables[first_half], motion.slopes[first_half][:, columns])
+    fast = _fit(second, both[first_half], motion.curvature[first_half][:, columns])
+
+    def first_order(points: Float[np.ndarray, "S V"]) -> Float[np.ndarray, "S k"]:
+        return first(points[:, : len(names)]) @ slow
+
+    def second_order(points: Float[np.ndarray, "S V"]) -> Float[np.ndarray, "S k"]:
+        return np.hstack([points[:, rates], second(points) @ fast])
+
+    first_errors = _errors(first_order, both, motion, starts, horizon, places, places)
+    second_errors = _errors(
+        second_order, both, motion, starts, horizon, np.r_[places, rates], places
+    )
+    return bool((second_errors < limits.MAX_REMAINING_ERROR * first_errors).all())
+
+
+def _split(motion: Motion) -> tuple[np.ndarray, np.ndarray, int]:
+    """Return rows of the first half of each run, first rows of segments of the second half, and
+    the rows of a segment."""
+    period = float(np.min(motion.period))
+    horizon = int(
+        np.clip(period / 4 if np.isfinite(period) else limits.SEGMENT_ROWS[1], *limits.SEGMENT_ROWS)
+    )
+    data = motion.data
+    position = np.arange(data.n_samples) - data.offsets[data.run_of_row]
+    length = data.run_lengths[data.run_of_row]
+    fitted = np.flatnonzero(motion.inner & (position < length / 2))
+    starts = (position >= length / 2) & (position + horizon < length) & motion.inner
+    starts = np.flatnonzero(starts & (position % horizon == 0))
+    return _thin(fitted, limits.MAX_ROWS_ORDER_FIT), _thin(starts, limits.MAX_SEGMENTS), horizon
+
+
+def _thin(rows: np.ndarray, max_rows: int) -> np.ndarray:
+    return rows if len(rows) <= max_rows else rows[spaced(len(rows), max_rows)]
+
+
+def _fit(
+    features: FeatureMap, points: Float[np.ndarray, "N V"], targets: Float[np.ndarray, "N k"]
+) -> Float[np.ndarray, "K k"]:
+    """Return least-squares coefficients; zero for terms that are not finite."""
+    design = features(points)
+    scale = np.sqrt(np.mean(design**2, axis=0))
+    usable = np.isfinite(scale) & (scale > 0)
+    coefficients = np.zeros((design.shape[1], targets.shape[1]))
+    solved = np.linalg.lstsq(design[:, usable] / scale[usable], targets, rcond=1e-8)[0]
+    coefficients[usable] = solved / scale[usable, None]
+    return coefficients
+
+
+def _errors(
+    rule, both, motion: Motion, starts, horizon: int, moved, judged
+) -> Float[np.ndarray, " k"]:
+    """Return the root mean square error of each judged column at the end of the segments, over its
+    standard deviation. `moved` columns are integrated by the rule, by Runge-Kutta steps between
+    samples."""
+    times, spread = motion.data.times, np.maximum(both.std(axis=0), 1e-300)
+    reach = limits.DIVERGED_DISTANCE * spread
+    low, high = both.mean(axis=0) - reach, both.mean(axis=0) + reach
+    state = both[starts][:, moved]
+    for step in range(horizon):
+        here, there = both[starts + step], both[starts + step + 1]
+        h = (times[starts + step + 1] - times[starts + step])[:, None]
+
+        def slope(share, values, here=here, there=there):
+            points = (1 - share) * here + share * there
+            points[:, moved] = values
+            return rule(points)
+
+        with np.errstate(all="ignore"):
+            k1 = slope(0.0, state)
+            k2 = slope(0.5, state + h / 2 * k1)
+            k3 = slope(0.5, state + h / 2 * k2)
+            k4 = slope(1.0, state + h * k3)
+            state = state + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+        lost = np.where(np.isfinite(state), state, high[moved])
+        state = np.clip(lost, low[moved], high[moved])
+    error = state[:, : len(judged)] - both[starts + horizon][:, judged]
+    return np.sqrt(np.mean(error**2, axis=0)) / spread[judged]

@@ -1,8 +1,9 @@
-"""Pictures of data and models. Each function returns the figure, and draws into `ax` if given."""
+"""Matplotlib figures of chart data. Each function draws into `ax` if given."""
 
-from ._forecast import plot_forecast as plot_forecast
-from ._phase import plot_phase as plot_phase
-from ._proposal import plot_proposal as plot_proposal
-from ._residual import plot_residual as plot_residual
-from ._selection import plot_selection as plot_selection
+from ._forecast import draw_forecasts as draw_forecasts
+from ._panels import GivenAxes as GivenAxes
+from ._phase import draw_phase as draw_phase
+from ._residual import draw_residual as draw_residual
+from ._selection import draw_paths as draw_paths
+from ._selection import draw_proposal as draw_proposal
 from ._style import rendered as rendered

@@ -1,4 +1,4 @@
-"""The panels of a picture: Axes of the caller, or a figure of its own, laid out in inches."""
+"""The panels of a figure: Axes of the caller, or a new figure, laid out in inches."""
 
 import textwrap
 from collections.abc import Sequence
@@ -12,23 +12,24 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from ..._common.errors import InputError
-from ..views import INK, NOTE
-from ._style import LABEL, SMALL, TITLE, as_written
+from ._style import INK, LABEL, NOTE, SMALL, TITLE, as_written
 
 _DPI = 130
 _EDGE = 0.12  # inches between the outermost text and the edge of the figure
 _NAME = 0.24  # inches for the name of an axis
-_WIDEST = 0.59 / 72  # inches of a usual character for each point of its size
+_CHARACTER = 0.59 / 72  # inches, width of a character for each point of its size
 _LEGEND: Any = {
     "frameon": False, "fontsize": SMALL, "borderpad": 0, "handlelength": 1.8, "columnspacing": 1.6,
 }  # fmt: skip
-_LEAST_WIDTH = 4.4  # inches: less leaves no room for a title
+_MIN_WIDTH = 4.4  # inches, for the title
+
+GivenAxes = Axes | Sequence[Axes] | np.ndarray | None
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Panels:
-    """Axes in reading order. Where the figure is the caller's, nothing around them is drawn."""
+    """Axes in reading order. In a figure of the caller, nothing around them is drawn."""
 
     axes: tuple[Axes, ...]
     columns: int
@@ -40,8 +41,8 @@ class Panels:
         assert isinstance(figure, Figure)
         return figure
 
-    def __getitem__(self, place: tuple[int, int]) -> Axes:
-        return self.axes[place[0] * self.columns + place[1]]
+    def __getitem__(self, position: tuple[int, int]) -> Axes:
+        return self.axes[position[0] * self.columns + position[1]]
 
     def finish(
         self,
@@ -52,11 +53,11 @@ class Panels:
         sizes: Sequence[tuple[float, float]],
         right: float = 0.16,
     ) -> Figure:
-        """The figure, with title, notes and legend above the panels.
+        """Return the figure, with title, notes and legend above the panels.
 
-        `sizes` holds (width, height) of the panels of each row in inches, `right` what is kept
-        free beside each of them. In a figure of the caller only the legend is drawn, above the
-        first panel.
+        `sizes` holds (width, height) of the panels of each row in inches, `right` the free space
+        beside each panel. In a figure of the caller only the legend is drawn, above the first
+        panel.
         """
         if not self.is_own:
             first = self.axes[0]
@@ -73,12 +74,12 @@ class Panels:
 
 
 def open_panels(
-    ax: Any, count: int, columns: int, *, who: str, what: str, shares: bool = False
+    ax: GivenAxes, count: int, columns: int, *, who: str, what: str, shares: bool = False
 ) -> Panels:
-    """As many panels as the picture has: those in `ax`, row by row, or new ones.
+    """Return `count` panels: those in `ax`, row by row, or new ones.
 
-    `what` tells in words what the panels are. With `shares`, new panels of a row share their
-    vertical axis, those of a column the horizontal one.
+    `who` is the function that is called, `what` describes the panels in words. With `shares`, new
+    panels share the vertical axis of their row and the horizontal axis of their column.
     """
     if ax is None:
         figure = Figure(dpi=_DPI)  # of its own: pyplot's list of figures is not touched
@@ -90,22 +91,22 @@ def open_panels(
             if shares:
                 shared["sharey"] = axes[row * columns] if column else None
                 shared["sharex"] = axes[column] if row else None
-            # the place is only a start, each its own: `finish` gives all of them theirs
+            # distinct placeholders: `finish` sets the final positions
             axes.append(figure.add_axes((0.0, 0.0, 1.0, 1.0 / (i + 1)), **shared))
         return Panels(tuple(axes), columns, True)
     given = [ax] if isinstance(ax, Axes) else list(np.ravel(np.asarray(ax, dtype=object)))
-    strange = [one for one in given if not isinstance(one, Axes)]
+    strange = [axes_given for axes_given in given if not isinstance(axes_given, Axes)]
     if strange:
         raise InputError(
             f"{who}(ax=...) must be Matplotlib Axes, one or several; got {strange[0]!r}."
         )
-    if len(given) != count or len({id(one) for one in given}) != count:
+    if len(given) != count or len({id(axes_given) for axes_given in given}) != count:
         raise InputError(
             f"{who}(ax=...) needs {count} Axes here, {what}, row by row; got {len(given)}"
             f"{'' if len(given) != count else ', some of them twice'}. Make them with "
             f"pyplot.subplots({-(-count // columns)}, {columns}), or choose what is shown."
         )
-    if len({id(one.get_figure(root=True)) for one in given}) > 1:
+    if len({id(axes_given.get_figure(root=True)) for axes_given in given}) > 1:
         raise InputError(f"{who}(ax=...) must be Axes of one figure; they belong to several.")
     return Panels(tuple(given), columns, False)
 
@@ -118,13 +119,13 @@ def _lay_out(
     sizes: Sequence[tuple[float, float]],
     right: float,
 ) -> None:
-    """Gives every panel its place. Matplotlib's constrained layout measures every text twice,
-    which doubles the cost of a picture; here widths of numbers are estimated."""
+    """Set the position of every panel. Matplotlib's constrained layout measures every text twice,
+    which doubles the cost of a figure; here widths of numbers are estimated."""
     columns = min(panels.columns, len(panels.axes))
     rows = [panels.axes[i : i + columns] for i in range(0, len(panels.axes), columns)]
     lefts = [max(_left(row[c]) for row in rows if c < len(row)) for c in range(columns)]
     width = 2 * _EDGE + sum(lefts) + columns * (sizes[0][0] + right)
-    shift = max(_LEAST_WIDTH - width, 0.0) / 2
+    shift = max(_MIN_WIDTH - width, 0.0) / 2
     width += 2 * shift
     lines = _header(title, notes, width - lefts[0] - 2 * _EDGE)
     per_line = _legend_columns(handles, width - lefts[0] - 2 * _EDGE)
@@ -132,7 +133,7 @@ def _lay_out(
     header = _EDGE + sum(height for _, _, height in lines) + legend
     above = [max(_above(axes) for axes in row) for row in rows]
     below = [max(_below(axes) for axes in row) for row in rows]
-    below[:-1] = [0.06 if one < 0.1 else one for one in below[:-1]]
+    below[:-1] = [0.06 if height_below < 0.1 else height_below for height_below in below[:-1]]
     height = header + sum(above) + sum(below) + sum(size[1] for size in sizes) + _EDGE
     figure = panels.figure
     figure.set_size_inches(width, height)
@@ -158,32 +159,32 @@ def _lay_out(
 
 
 def _header(title: str, notes: list[str], room: float) -> list[tuple[str, dict[str, Any], float]]:
-    """Lines of text, how they look, and their height in inches."""
+    """Lines of text with their style and height in inches."""
     lines = [
         (line, {"fontsize": TITLE, "color": INK}, 0.24)
-        for line in textwrap.wrap(title, max(int(room / (TITLE * _WIDEST)), 20))
+        for line in textwrap.wrap(title, max(int(room / (TITLE * _CHARACTER)), 20))
     ]
     for note in notes:
-        for line in textwrap.wrap(note, max(int(room / (SMALL * _WIDEST)), 30)):
+        for line in textwrap.wrap(note, max(int(room / (SMALL * _CHARACTER)), 30)):
             lines.append((line, {"fontsize": SMALL, "color": NOTE}, 0.175))
     lines[-1:] = [(*lines[-1][:2], lines[-1][2] + 0.05)] if lines else []
     return lines
 
 
 def _legend_columns(handles: list[Artist], room: float) -> int:
-    """How many entries of a legend fit beside each other."""
-    widths = [0.45 + len(str(handle.get_label())) * SMALL * _WIDEST for handle in handles]
+    """The number of legend entries that fit beside each other."""
+    widths = [0.45 + len(str(handle.get_label())) * SMALL * _CHARACTER for handle in handles]
     fits = [n for n in range(1, len(widths) + 1) if n * max(widths) <= room]
     return max(len(widths), 1) if sum(widths) <= room else max(fits, default=1)
 
 
 def _left(axes: Axes) -> float:
-    """Inches that numbers and name of the vertical axis take."""
+    """Inches for numbers and name of the vertical axis."""
     if not axes.yaxis.get_tick_params().get("labelleft", True):
         return 0.06
     axis = axes.yaxis
     low, high = sorted(axes.get_ylim())
-    places = [place for place in axis.get_majorticklocs() if low <= place <= high]
+    places = [tick for tick in axis.get_majorticklocs() if low <= tick <= high]
     texts = axis.get_major_formatter().format_ticks(places)
     widest = max((len(text.replace(".", "")) + 0.5 * text.count(".") for text in texts), default=1)
     return widest * SMALL * 0.6 / 72 + 0.1 + (_NAME if axes.get_ylabel() else 0.0)

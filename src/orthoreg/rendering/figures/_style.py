@@ -1,6 +1,7 @@
-"""One style for all plots: colours, names as they were written, and the picture as a file."""
+"""One style for all figures: colours, numbers, names as they were written, and image files."""
 
 import io
+import math
 import warnings
 from typing import Any
 
@@ -10,16 +11,43 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 from matplotlib.ticker import MaxNLocator
 
-from ..views import HEAT, NOTE
-
-# from pale to dark in print as well; its palest is still seen on white
-MAP = LinearSegmentedColormap.from_list("orthoreg", HEAT)
+# Okabe and Ito's palette, which colour-blind readers can distinguish, with greys. In print without
+# colour, kinds of marks (dots, solid, dashed, shaded) make the same distinctions.
+MEASURED, FORECAST, FITTED, RESIDUAL, INPUT = (
+    "#979797", "#0072B2", "#0072B2", "#D55E00", "#009E73",
+)  # fmt: skip
+INK, NOTE, GRID, FLOW, SHADE = "#1A1A1A", "#555555", "#E3E3E3", "#A9C3D6", "#EFEFEF"
+# from pale to dark, in print as well; the palest is visible on white
+MAP = LinearSegmentedColormap.from_list(
+    "orthoreg", ("#F6E7CF", "#F3C07B", "#E98B3A", "#C4520C", "#7F2A04", "#3D1402")
+)
 
 TITLE, LABEL, SMALL = 11.0, 9.5, 8.5  # sizes of text in points
 
 
+def number(value: float) -> str:
+    """Return two significant digits, for people.
+
+    >>> number(0.2512), number(0.0000312), number(1.0), number(0.0), number(float("nan"))
+    ('0.25', '3.1e-5', '1.0', '0', 'not known')
+    """
+    if math.isnan(value):
+        return "not known"
+    return f"{value:#.2g}".rstrip(".").replace("e-0", "e-") if value else "0"
+
+
+def tick(value: float, _: Any = None) -> str:
+    """Return a short number on an axis.
+
+    >>> tick(0.25), tick(0.0004), tick(1.5e-7), tick(0.0)
+    ('0.25', '4e-4', '1.5e-7', '0')
+    """
+    text = f"{value:.2g}" if value == 0 or abs(value) >= 1e-3 else f"{value:.1e}"
+    return text.replace(".0e", "e").replace("e-0", "e-").replace("e+0", "e")
+
+
 def tidy(axes: Axes, across: int = 6, up: int = 5) -> None:
-    """Fewer lines, a few readable numbers, and names that are not set as mathematics."""
+    """Draw fewer lines, a few readable numbers, and names that are not set as mathematics."""
     axes.spines[["top", "right"]].set_visible(False)
     for side in ("left", "bottom"):
         axes.spines[side].set_linewidth(0.7)
@@ -32,21 +60,27 @@ def tidy(axes: Axes, across: int = 6, up: int = 5) -> None:
             axis.set_major_locator(MaxNLocator(ticks, steps=[1, 2, 2.5, 5, 10]))
 
 
+def panel_title(axes: Axes, text: str, **options: Any) -> None:
+    """Write the small title of a panel."""
+    options = {"fontsize": SMALL, "color": NOTE, "y": 1.0, "pad": 5} | options
+    as_written(axes.set_title(text, **options))
+
+
 def as_written(text: Text) -> Text:
-    """The text without mathematics: a column may be called '$x_1$'."""
+    """Return the text without mathematics: a column may be called '$x_1$'."""
     text.set_parse_math(False)
     text.set_usetex(False)
     return text
 
 
 def rendered(figure: Figure, format: str = "png") -> bytes:
-    """The picture as the content of a file."""
+    """Return the figure as the content of a file."""
     stream = io.BytesIO()
     options: dict[str, Any] = {"facecolor": "white"}
-    if format == "png":  # the usual level takes as long as drawing, for a tenth of the size
+    if format == "png":  # the default level takes as long as drawing, for a tenth of the size
         options["pil_kwargs"] = {"compress_level": 3}
     with warnings.catch_warnings():
-        # a name in letters that the font lacks is drawn as boxes; the picture is still good
+        # a name in letters that the font lacks is drawn as boxes; the figure is still good
         warnings.filterwarnings("ignore", message=r"Glyph .* missing from font")
         figure.savefig(stream, format=format, **options)
     return stream.getvalue()

@@ -8,30 +8,23 @@ from pathlib import Path
 from typing import Any
 
 from ..._common.html import escape
-from ._data import ReportData
+from ...findings.charts import ReportData
+from ._payload import payload
 from ._sections import sections
 
 _HERE = Path(__file__).parent
-_CHARTS = (
-    "forecasts", "phase", "residual", "paths", "coefficients", "diagnostics",
-)  # fmt: skip
 
 
 def render(data: ReportData) -> str:
-    """The whole document."""
-    charts = {name: getattr(data, name) for name in _CHARTS}
-    return document(
-        f"{data.title} – orthoreg",
-        sections(data),
-        scripts=(_plotly(), _text("page.js")),
-        data=charts,
-    )
+    """Return the report as one HTML document."""
+    scripts = (_plotly(), _text("page.js"))
+    return document(f"{data.title} – orthoreg", sections(data), scripts=scripts, data=payload(data))
 
 
 def document(
     title: str, body: list[tuple[str, str, str]], *, scripts: tuple[str, ...] = (), data: Any = None
 ) -> str:
-    """A page of sections, each an id, a word for the navigation (empty for none) and HTML."""
+    """Return a page of sections: an id, a word for the navigation (may be empty) and HTML."""
     links = "".join(f'<a href="#{key}">{escape(word)}</a>' for key, word, _ in body if word)
     content = "\n".join(
         f'<section id="{key}" aria-label="{escape(word or title)}">{html}</section>'
@@ -66,7 +59,7 @@ def document(
 
 
 def _policy(scripts: tuple[str, ...]) -> str:
-    """What the page may do: run these scripts, and load nothing."""
+    """A policy that allows these scripts and loads nothing."""
     hashes = " ".join(f"'sha256-{_sha(script)}'" for script in scripts)
     return (
         f"default-src 'none'; script-src {hashes or chr(39) + 'none' + chr(39)}; "
@@ -80,9 +73,8 @@ def _sha(script: str) -> str:
 
 
 def _json(value: Any) -> str:
-    """JSON that may stand inside a script element."""
-    # what is no plain data is one of our records
-    text = json.dumps(value, allow_nan=False, separators=(",", ":"), default=vars)
+    """JSON that is valid inside a script element."""
+    text = json.dumps(value, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
@@ -93,6 +85,6 @@ def _text(name: str) -> str:
 
 @cache
 def _plotly() -> str:
-    """The charts' library: plotly.js with the Cartesian traces only, a third of the whole."""
-    # no text of the library may end the element that it stands in
+    """plotly.js with the Cartesian traces only, a third of its size."""
+    # the source must not end the script element
     return _text("plotly/plotly-cartesian.min.js").replace("</script", "<\\/script")

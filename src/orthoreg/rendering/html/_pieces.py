@@ -1,6 +1,6 @@
-"""Tables, lists and remarks of a report as HTML; all text is escaped."""
+"""Tables, lists, remarks and native controls of a page as HTML. All text is escaped."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ..._common.html import escape, plain_table
 from ...findings import Verdict
@@ -19,24 +19,24 @@ _VERDICTS = {
 
 
 def verdict_word(verdict: Verdict) -> str:
-    """A verdict in a word or two."""
+    """Return a verdict in a few words."""
     return _VERDICTS.get(verdict.code, ("fair", verdict.code))[1]
 
 
 def badge(verdict: Verdict) -> str:
-    """The same as a coloured badge."""
+    """Return the same as a coloured badge."""
     kind = _VERDICTS.get(verdict.code, ("fair", ""))[0]
     return f'<span class="badge {kind}">{escape(verdict_word(verdict))}</span>'
 
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, words: int = 1) -> str:
-    """A table that scrolls by itself where it is wide; its first columns are words."""
+    """Return a table that scrolls if it is wide; its first columns are words."""
     inside = plain_table(columns, rows, words=words)
     return f'<div class="scroll" tabindex="0" role="region" aria-label="Table">{inside}</div>'
 
 
 def fact_list(pairs: Sequence[tuple[str, str]]) -> str:
-    """Words and what they are, side by side where there is room."""
+    """Return pairs of a term and its value, side by side if there is room."""
 
     def kind(text: str) -> str:
         return ' class="digest"' if len(text) == _DIGEST and text.isalnum() else ""
@@ -49,10 +49,74 @@ def fact_list(pairs: Sequence[tuple[str, str]]) -> str:
 
 
 def quiet(text: str) -> str:
-    """A remark, if there is one."""
+    """Return a remark, or '' without text."""
     return f'<p class="quiet">{escape(text)}</p>' if text else ""
 
 
 def known_percent(share: float | None) -> str:
-    """A share, or a dash where it is not known."""
+    """Return a share, or a dash if it is not known."""
     return "–" if share is None else percent(share)
+
+
+def chart(key: str, label: str) -> str:
+    """Return the placeholder of a chart."""
+    return f'<div class="chart" id="{key}" role="img" aria-label="{escape(label)}"></div>'
+
+
+def copy_button(text: str, label: str) -> str:
+    """Return a button that copies a text, or '' without text."""
+    if not text:
+        return ""
+    return f'<button type="button" class="copy" data-copy="{escape(text)}">{escape(label)}</button>'
+
+
+def select(key: str, label: str, names: Sequence[str]) -> str:
+    """Return a drop-down list; '' without a choice."""
+    if len(names) < 2:
+        return ""
+    options = "".join(
+        f'<option value="{i}">{escape(name)}</option>' for i, name in enumerate(names)
+    )
+    return (
+        f'<label class="control">{escape(label)} '
+        f'<select id="{key}" autocomplete="off">{options}</select></label>'
+    )
+
+
+def choice(key: str, label: str, values: Mapping[str, str]) -> str:
+    """Return radio buttons; the first is selected."""
+    return _group(key, label, values, "radio", first_only=True)
+
+
+def switches(key: str, label: str, values: Mapping[str, str]) -> str:
+    """Return check boxes, all selected."""
+    return _group(key, label, values, "checkbox", first_only=False)
+
+
+def _group(key: str, label: str, values: Mapping[str, str], kind: str, *, first_only: bool) -> str:
+    boxes = "".join(
+        f'<label><input type="{kind}" name="{key}" value="{value}" autocomplete="off"'
+        f"{'' if first_only and i else ' checked'}><span>{escape(word)}</span></label>"
+        for i, (word, value) in enumerate(values.items())
+    )
+    return (
+        f'<fieldset class="control" id="{key}"><legend>{escape(label)}</legend>'
+        f'<span class="buttons">{boxes}</span></fieldset>'
+    )
+
+
+def slider(key: str, label: str) -> str:
+    """Return a slider with its value beside it."""
+    return (
+        f'<label class="control wide">{escape(label)} <input type="range" id="{key}" min="0" '
+        f'max="1" step="1" value="0" autocomplete="off"><output id="{key}-value"></output></label>'
+    )
+
+
+def legend(keys: Sequence[tuple[str, str, str]]) -> str:
+    """Return a legend of (colour, mark, words)."""
+    items = "".join(
+        f'<li><span class="key {mark} {colour}" aria-hidden="true"></span>{escape(words)}</li>'
+        for colour, mark, words in keys
+    )
+    return f'<ul class="legend">{items}</ul>'

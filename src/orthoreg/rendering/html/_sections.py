@@ -7,26 +7,33 @@ from ...export import math as mathml
 from ...export import typeset_formula, typeset_sentence
 from ...findings import number
 from ...findings._words import NOT_A_PROBABILITY, interval, whole_percent
-from ._controls import chart, choice, copy_button, legend, select, slider, switches
-from ._data import Equation, ReportData
-from ._findings import (
-    earlier_section,
-    proposals_section,
-    quality_section,
-    ranking_section,
-    repeat_section,
+from ...findings.charts import Equation, ReportData
+from ._pieces import (
+    badge,
+    chart,
+    choice,
+    copy_button,
+    fact_list,
+    known_percent,
+    legend,
+    quiet,
+    select,
+    slider,
+    switches,
+    table,
 )
-from ._pieces import badge, known_percent, quiet, table
 
 _PAIRS = 4  # of terms that cannot be told apart; more are folded
 _LINES = 40  # of coefficients in one chart; more are shown equation by equation
 _SHOWN = 6  # equations; of many more, the others are folded
 _LONG = 22  # characters of a term from which on letters are smaller
+_NETWORK_SIZE = "size of the network's part"
+_EARLIER = ("", "accepted model", "earlier model")
 _PARTS = {"Model": "whole", "Equations": "equations", "Network": "network"}
 
 
 def sections(data: ReportData) -> list[tuple[str, str, str]]:
-    """(id, word of the navigation, HTML) of each section that there is something for."""
+    """Return (id, word of the navigation, HTML) of each section that is not empty."""
     every = [
         ("summary", "", _head(data)),
         ("equations", "Equations", _equations(data)),
@@ -43,7 +50,7 @@ def sections(data: ReportData) -> list[tuple[str, str, str]]:
         ("data", "Data", quality_section(data)),
         ("repeat", "Repeat", repeat_section(data)),
     ]
-    return [one for one in every if one[2]]
+    return [section for section in every if section[2]]
 
 
 def _head(data: ReportData) -> str:
@@ -55,14 +62,19 @@ def _head(data: ReportData) -> str:
 
 
 def _equations(data: ReportData) -> str:
-    rows = [_equation(one) for one in data.equations]
+    rows = [_equation(equation) for equation in data.equations]
     shown = "".join(rows[:_SHOWN]) if len(rows) > _SHOWN + 2 else "".join(rows)
     if len(rows) > _SHOWN + 2:
         hidden = "".join(rows[_SHOWN:])
         shown += (
             f"<details><summary>{len(rows) - _SHOWN} more equations</summary>{hidden}</details>"
         )
-    shares = [term.probability for one in data.equations for term in one.terms if term.probability]
+    shares = [
+        term.probability
+        for equation in data.equations
+        for term in equation.terms
+        if term.probability
+    ]
     key = (
         "Below each term: the 95% interval of its coefficient, and the probability of the term."
         + f" {NOT_A_PROBABILITY}" * any("(" in share for share in shares)
@@ -70,10 +82,10 @@ def _equations(data: ReportData) -> str:
         else "No intervals are known for these terms."
     )
     constants = "".join(
-        f"<li>{one.math} = {escape(one.value)}"
-        + (f" <small>({escape(one.interval)})</small>" if one.interval else "")
+        f"<li>{equation.math} = {escape(equation.value)}"
+        + (f" <small>({escape(equation.interval)})</small>" if equation.interval else "")
         + "</li>"
-        for one in data.constants
+        for equation in data.constants
     )
     if constants:
         constants = f'<p class="quiet">Constants that were estimated:</p><ul>{constants}</ul>'
@@ -84,8 +96,8 @@ def _equations(data: ReportData) -> str:
 
 
 def _copy_all(data: ReportData) -> str:
-    """A button for the LaTeX of all equations, where there are several."""
-    lines = [one.latex for one in data.equations]
+    """A button for the LaTeX of several equations."""
+    lines = [equation.latex for equation in data.equations]
     return (
         copy_button(" \\\\\n".join(lines), "Copy all as LaTeX")
         if len(lines) > 1 and all(lines)
@@ -94,16 +106,16 @@ def _copy_all(data: ReportData) -> str:
 
 
 def _long(data: ReportData) -> str:
-    """The class of equations whose terms are long words."""
-    names = [term.name for one in data.equations for term in one.terms]
+    """The CSS class of equations with long terms."""
+    names = [term.name for equation in data.equations for term in equation.terms]
     return " long" * any(len(name) > _LONG for name in names)
 
 
-def _equation(one: Equation) -> str:
-    unit = f'<small class="unit">{escape(one.unit)}</small>' if one.unit else ""
-    left = f'<span class="left">{mathml(one.left + "<mo>=</mo>")}{unit}</span>'
+def _equation(equation: Equation) -> str:
+    unit = f'<small class="unit">{escape(equation.unit)}</small>' if equation.unit else ""
+    left = f'<span class="left">{mathml(equation.left + "<mo>=</mo>")}{unit}</span>'
     terms = []
-    for term in one.terms:
+    for term in equation.terms:
         notes = [term.interval, term.probability]
         if term.kind == "given":
             notes = ["given"]
@@ -113,8 +125,8 @@ def _equation(one: Equation) -> str:
         terms.append(f'<span class="term {term.kind}">{mathml(term.math)}{small}</span>')
     right = "".join(terms) or f'<span class="term">{mathml("<mn>0</mn>")}</span>'
     return (
-        f'<div class="equation" role="group" aria-label="Equation of {escape(one.label)}">'
-        f'{left}<span class="right">{right}</span>{copy_button(one.latex, "Copy LaTeX")}</div>'
+        f'<div class="equation" role="group" aria-label="Equation of {escape(equation.label)}">'
+        f'{left}<span class="right">{right}</span>{copy_button(equation.latex, "Copy LaTeX")}</div>'
     )
 
 
@@ -125,12 +137,12 @@ def _verdict(data: ReportData) -> str:
         for head, text in data.sentences
     )
     advice = "".join(
-        f'<li>{_typeset(one.text, data)} <span class="code">{escape(one.code)}</span></li>'
-        for one in summary.advice
+        f'<li>{_typeset(item.text, data)} <span class="code">{escape(item.code)}</span></li>'
+        for item in summary.advice
     )
     if advice:
         advice = f"<h3>What to try next</h3><ol>{advice}</ol>"
-    items = [f"<li>{_typeset(one.text, data)}</li>" for one in summary.confounded]
+    items = [f"<li>{_typeset(item.text, data)}</li>" for item in summary.confounded]
     pairs = f"<ul>{''.join(items[:_PAIRS])}</ul>"
     if len(items) > _PAIRS:
         more = f"<summary>{len(items) - _PAIRS} more</summary><ul>{''.join(items[_PAIRS:])}</ul>"
@@ -151,17 +163,18 @@ def _typeset(text: str, data: ReportData) -> str:
 
 def _certificate(data: ReportData) -> str:
     columns = ("equation", "terms", "fit error", "network", "in library", "overlap", "duality gap")
+    certificate = data.summary.certificate
     rows = [
         (
-            f"{one.equation}'", str(one.n_terms), number(one.fit_error),
-            number(one.residual_share), whole_percent(one.library_share), number(one.overlap),
-            number(one.duality_gap),
+            f"{row.equation}'", str(row.n_terms), number(row.fit_error),
+            number(row.residual_share), whole_percent(row.library_share), number(row.overlap),
+            number(row.duality_gap),
         )
-        for one in data.summary.certificate
+        for row in certificate
     ]  # fmt: skip
     words = "Errors and the network's size are relative to the size of each derivative."
-    if all(math.isnan(one.duality_gap) for one in data.summary.certificate):
-        columns, rows = columns[:-1], [row[:-1] for row in rows]
+    if all(math.isnan(row.duality_gap) for row in certificate):
+        columns, rows = columns[:-1], [cells[:-1] for cells in rows]
         words += (
             " There is no duality gap: it belongs to a fit of derivatives, and these equations "
             "were fitted to integrals over windows or matched to trajectories."
@@ -171,42 +184,40 @@ def _certificate(data: ReportData) -> str:
 
 
 def _forecasts(data: ReportData) -> str:
-    found = data.forecasts
-    if found is None:
+    forecasts = data.forecasts
+    if forecasts is None:
         return ""
     names = [
-        f"{run.label} · error {known_percent(run.error)}" if run.error is not None
+        f"{run.label} · error {known_percent(run.error)}" if math.isfinite(run.error)
         else f"{run.label} · ends early"
-        for run in found.runs
+        for run in forecasts.runs
     ]  # fmt: skip
-    pick = select("forecast-run", "Run", names) if len(names) > 1 else ""
+    pick = select("forecast-run", "Run", names)
     keys = [("measured", "dot", "measured"), ("forecast", "line", "forecast")]
-    if found.band:
-        keys.append(("band", "area", found.band))
-    if any(run.left is not None for run in found.runs):
+    if forecasts.band:
+        keys.append(("band", "area", forecasts.band))
+    if any(run.left is not None for run in forecasts.runs):
         keys.append(("edge", "dash", "leaves the training data"))
     return (
         "<h2>Forecasts against data</h2><p>Each run, simulated from its first row.</p>"
         f'<div class="controls">{pick}</div>{legend(keys)}'
         f"{chart('chart-forecast', 'Forecast and measured values of each state over time')}"
-        f"{quiet(found.note)}"
+        f"{quiet(forecasts.note)}"
     )
 
 
 def _phase(data: ReportData) -> str:
-    found = data.phase
-    if found is None:
+    phase = data.phase
+    if phase is None:
         return ""
-    pairs = [f"{one.x_label}, {one.y_label}" for one in found.portraits]
-    pick = select("phase-pair", "States", pairs) if len(pairs) > 1 else ""
-    network = found.rate.network if found.rate is not None else found.portraits[0].network
+    pairs = [f"{portrait.x_label}, {portrait.y_label}" for portrait in phase.portraits]
+    pick = select("phase-pair", "States", pairs)
+    network = phase.rate.network if phase.rate is not None else phase.portraits[0].network
     parts = dict(_PARTS) if network is not None else {}
     switch = choice("phase-part", "Flow of", parts) if parts else ""
-    if found.rate is not None:
-        head, keys = (
-            "Rate of change",
-            [("measured", "dot", "measured"), ("forecast", "line", "model")],
-        )
+    if phase.rate is not None:
+        head = "Rate of change"
+        keys = [("measured", "dot", "measured"), ("forecast", "line", "model")]
         keys += [("terms", "dash", "equations alone")] if parts else []
         words = "How fast the state changes, against its value."
         switch = ""
@@ -216,7 +227,7 @@ def _phase(data: ReportData) -> str:
         words = "Where the model moves from each state, under the runs that were measured."
     return (
         f'<h2>{head}</h2><p>{words}</p><div class="controls">{pick}{switch}</div>{legend(keys)}'
-        f"{chart('chart-phase', head)}{quiet(found.note)}"
+        f"{chart('chart-phase', head)}{quiet(phase.note)}"
     )
 
 
@@ -224,40 +235,43 @@ def _residual(data: ReportData) -> str:
     if not data.residual:
         return ""
     first = data.residual[0]
-    pick = select("residual-equation", "Equation", [one.equation for one in data.residual])
+    pick = select(
+        "residual-equation", "Equation", [residual.equation for residual in data.residual]
+    )
     shows = {"Data": "points"}
-    if first.density:
+    if first.density.size:
         shows["Density"] = "density"
     if first.distance is not None:
         shows["Trust region"] = "region"
-    switch = switches("residual-show", "Show", shows) if first.y else ""
+    switch = switches("residual-show", "Show", shows) if first.y.size else ""
     keys = [("point", "dot", "measured states")]
-    if first.density:
+    if first.density.size:
         keys.append(("density", "line", "50% and 90% of them lie within"))
     if first.distance is not None:
         keys.append(("edge", "dash", "edge of the training data"))
     return (
-        f"<h2>Residual map</h2><p>Colour: {escape(first.what)}, over the two variables that matter "
-        f'most.</p><div class="controls">{pick if len(data.residual) > 1 else ""}{switch}'
-        f"</div>{legend(keys) if first.y else ''}"
+        f"<h2>Residual map</h2><p>Colour: {_NETWORK_SIZE}, over the two variables that matter "
+        f'most.</p><div class="controls">{pick}{switch}'
+        f"</div>{legend(keys) if first.y.size else ''}"
         f"{chart('chart-residual', 'Residual over state space')}{quiet(data.residual_note)}"
     )
 
 
 def _paths(data: ReportData) -> str:
-    found = data.paths
-    if found is None:
+    paths = data.paths
+    if paths is None:
         return ""
-    pick = select("path-equation", "Equation", [one.equation for one in found.equations])
-    outer = found.equations[0].outer
-    keys = [("terms", "line", "rows that were fitted"), ("network", "line", outer)]
-    keys.append(("ring", "dot", "in use"))
-    run = f"Forecast of run {found.run} with this equation; the other equations are unchanged"
-    alone = f", {found.note}" if found.note else ""
+    pick = select("path-equation", "Equation", [path.equation for path in paths.equations])
+    keys = [
+        ("terms", "line", "rows that were fitted"), ("network", "line", paths.outer),
+        ("ring", "dot", "in use"),
+    ]  # fmt: skip
+    run = f"Forecast of run {paths.run} with this equation; the other equations are unchanged"
+    alone = f", {paths.note}" if paths.note else ""
     return (
         "<h2>How many terms</h2><p>Move the slider to see the error, and what the equation would "
         'forecast, with fewer or more terms.</p><div class="controls">'
-        f"{pick if len(found.equations) > 1 else ''}{slider('path-step', 'Terms')}</div>"
+        f"{pick}{slider('path-step', 'Terms')}</div>"
         f'<div class="card equations{_long(data)}"><div class="equation" id="path-formula" '
         f'aria-live="polite"></div></div>{legend(keys)}'
         f"{chart('chart-path', 'Error of the equation by its number of terms')}"
@@ -267,34 +281,31 @@ def _paths(data: ReportData) -> str:
 
 
 def _coefficients(data: ReportData) -> str:
-    if not data.coefficients:
-        pairs = _correlations(data)
+    rows, pairs = data.summary.shown_terms, _correlations(data)
+    if not rows:
         return f"<h2>Coefficients</h2>{pairs}" if pairs else ""
-    if not data.has_network:  # the intervals stand below the terms of the equations
-        return f"<h2>Coefficients</h2>{_term_table(data)}{_correlations(data)}"
-    known = any(low is not None for one in data.coefficients for low in one.low)
+    if not data.has_network:  # the intervals are below the terms of the equations
+        return f"<h2>Coefficients</h2>{_term_table(data)}{pairs}"
+    known = any(row.coefficient and row.low is not None for row in rows)
     words = "with their 95% intervals" if known else "without intervals, which are not known"
-    hollow = "; a hollow dot is a less probable term that the model does not use"
-    left_out = any(not used for one in data.coefficients for used in one.used)
-    pick = ""
-    if sum(len(one.names) for one in data.coefficients) > _LINES:
-        names = [one.equation for one in data.coefficients]
-        pick = select("coefficients-equation", "Equation", names)
+    if not all(row.coefficient for row in rows):
+        words += "; a hollow dot is a less probable term that the model does not use"
+    names = [f"{name}'" for name in dict.fromkeys(row.equation for row in rows)]
+    pick = select("coefficients-equation", "Equation", names) if len(rows) > _LINES else ""
     return (
-        f"<h2>Coefficients</h2><p>Coefficients {words}{hollow if left_out else ''}.</p>"
+        f"<h2>Coefficients</h2><p>Coefficients {words}.</p>"
         f'<div class="controls">{pick}</div>'
         f"{chart('chart-coefficients', 'Coefficients with intervals')}"
-        f"<details><summary>As a table</summary>{_term_table(data)}</details>"
-        f"{_correlations(data)}"
+        f"<details><summary>As a table</summary>{_term_table(data)}</details>{pairs}"
     )
 
 
 def _correlations(data: ReportData) -> str:
-    """Estimates that depend on each other."""
+    """A table of estimates that depend on each other."""
     pairs = data.summary.correlations
     if not pairs:
         return ""
-    rows = [(one.first, one.second, f"{one.correlation:.4f}") for one in pairs]
+    rows = [(pair.first, pair.second, f"{pair.correlation:.4f}") for pair in pairs]
     return (
         "<h3>Correlated estimates</h3><p>The data determine a combination of these constants "
         "better than each alone. Intervals are joint, with all constants free.</p>"
@@ -305,17 +316,15 @@ def _correlations(data: ReportData) -> str:
 def _term_table(data: ReportData) -> str:
     rows = [
         (
-            one.equation,
-            typeset_formula(name, data.names),
-            f"{value:#.4g}" if used else "left out",
-            interval(low, high) if used and low is not None and high is not None else "",
-            share,
+            f"{row.equation}'",
+            typeset_formula(row.term, data.names),
+            f"{row.coefficient:#.4g}" if row.coefficient else "left out",
+            "" if not row.coefficient or row.low is None or row.high is None
+            else interval(row.low, row.high),
+            row.share,
         )
-        for one in data.coefficients
-        for name, value, low, high, share, used in zip(
-            one.names, one.values, one.low, one.high, one.share, one.used, strict=True
-        )
-    ]
+        for row in data.summary.shown_terms
+    ]  # fmt: skip
     columns = ("equation", "term", "coefficient", "95% interval", "probability")
     return table(columns, rows, words=2)
 
@@ -324,8 +333,8 @@ def _diagnostics(data: ReportData) -> str:
     if not data.diagnostics:
         note = data.diagnostics_note
         return f"<h2>Residual diagnostics</h2>{quiet(note)}" if note else ""
-    names = [one.equation for one in data.diagnostics]
-    pick = select("errors-equation", "Equation", names) if len(names) > 1 else ""
+    names = [equation.equation for equation in data.diagnostics]
+    pick = select("errors-equation", "Equation", names)
     bars = [
         ("forecast", "line", "autocorrelation"),
         ("point", "dash", "95% of white noise within"),
@@ -337,4 +346,96 @@ def _diagnostics(data: ReportData) -> str:
         f"{legend(bars)}{chart('chart-correlation', 'Autocorrelation of the errors')}{legend(keys)}"
         f"{chart('chart-errors', 'Errors against each state and input')}"
         f"{quiet(data.diagnostics_note)}"
+    )
+
+
+def proposals_section(data: ReportData) -> str:
+    if data.proposals is None:
+        return ""
+    head = "What the library lacks" if data.earlier is None else "What the earlier library lacked"
+    if not data.proposals:
+        return (
+            f"<h2>{head}</h2><p>Nothing to add: no formula that was tried explains what the "
+            "library leaves.</p>"
+        )
+    verb = "lacks" if data.earlier is None else "lacked"
+    cards = []
+    for proposal in data.proposals:
+        facts = [
+            ("gain", f"{proposal.gain:.0f} nats"),
+            ("misfit beyond noise explained", known_percent(proposal.inside)),
+            ("on the outer shell", known_percent(proposal.outside)),
+            ("of resamples prefer it", known_percent(proposal.probability)),
+        ]
+        evidence = "".join(f"<div><dt>{k}</dt><dd>{escape(v)}</dd></div>" for k, v in facts)
+        accepted = ' <span class="code">accepted</span>' if proposal.is_accepted else ""
+        # constants inside a formula are called "p in exp(-x*p)"
+        inner = [text.partition(" in ")[0] for text in proposal.constants]
+        names = (*data.names, *inner)
+        lists = "".join(
+            f"<p class='quiet'><b>{word}</b> {typeset_sentence('; '.join(items), names)}</p>"
+            for word, items in (
+                ("Constants:", proposal.constants),
+                ("What it would change:", proposal.changes),
+                ("Rivals:", proposal.alternatives),
+            )
+            if items
+        )
+        cards.append(
+            f'<div class="card proposal"><h3>{escape(proposal.equation)} {verb} '
+            f"{typeset_formula(proposal.formula, data.names)}{accepted}</h3>"
+            f"<div class='scroll'>{proposal.math}</div>"
+            f'<dl class="facts">{evidence}</dl>{lists}</div>'
+        )
+    return f"<h2>{head}</h2>{''.join(cards)}"
+
+
+def earlier_section(data: ReportData) -> str:
+    earlier = data.earlier
+    if earlier is None:
+        return ""
+    lines = "".join(f"<div class='scroll'>{line}</div>" for line in earlier.equations)
+    return (
+        "<h2>Before and after</h2><p>The proposals below were made for an earlier model; this "
+        f"report is about the model that accepted them.</p>{table(_EARLIER, earlier.rows)}"
+        f'<div class="card"><h3>The earlier model</h3>{lines}'
+        f"<p class='quiet'>{typeset_sentence(earlier.verdict.text, data.names)}</p></div>"
+    )
+
+
+def ranking_section(data: ReportData) -> str:
+    if not data.ranking:
+        return ""
+    cards = "".join(
+        f'<div class="card"><h3>{"Best" if not rank else f"{model.gap:.1f} nats behind"}'
+        f"{' · base library' if model.is_base else ''}</h3>"
+        + "".join(f"<div class='scroll'>{line}</div>" for line in model.equations)
+        + quiet(typeset_sentence(model.difference, data.names))
+        + "</div>"
+        for rank, model in enumerate(data.ranking)
+    )
+    words = "Whole models, ranked by how their trajectories follow the runs."
+    return f"<h2>Other models of these data</h2><p>{words}</p>{cards}"
+
+
+def quality_section(data: ReportData) -> str:
+    quality = data.quality
+    if quality is None:
+        return ""
+    lists = "".join(
+        f"<h3>{head}</h3><ul>{''.join(f'<li>{escape(note)}</li>' for note in notes)}</ul>"
+        for head, notes in (("Repairs", quality.repairs), ("Notes on reading", quality.notes))
+        if notes
+    )
+    none = "" if quality.repairs else '<p class="quiet">No measurement was changed or left out.</p>'
+    values = table(quality.columns, quality.rows, words=1 + ("unit" in quality.columns))
+    return f"<h2>Data</h2>{fact_list(quality.facts)}{values}{none}{lists}"
+
+
+def repeat_section(data: ReportData) -> str:
+    repeat = data.repeat
+    command = f"<h3>Command</h3><pre>{escape(repeat.command)}</pre>" if repeat.command else ""
+    return (
+        f"<h2>How to repeat it</h2>{fact_list(repeat.facts)}{command}"
+        f"<h3>In Python</h3><pre>{escape(repeat.code)}</pre>"
     )

@@ -143,7 +143,7 @@
   const drawRate = (rate, c) => {
     const traces = [
       { x: rate.measured_x, y: rate.measured_y, mode: "markers", marker: { color: c.measured, size: 4 }, hovertemplate: hover },
-      { x: rate.x, y: rate.whole, mode: "lines", line: { color: c.accent, width: 2.2 }, hovertemplate: hover },
+      { x: rate.x, y: rate.model, mode: "lines", line: { color: c.accent, width: 2.2 }, hovertemplate: hover },
     ];
     if (rate.network) traces.push({ x: rate.x, y: rate.equations, mode: "lines", line: { color: c.accent, width: 1.6, dash: "dash" }, hovertemplate: hover });
     const shape = layout(c, 360);
@@ -160,7 +160,7 @@
     if (!one.y.length) {
       const shape = layout(c, 340);
       shape.xaxis = axis(c, one.x_label);
-      shape.yaxis = axis(c, one.what, { rangemode: "tozero" });
+      shape.yaxis = axis(c, "size of the network's part", { rangemode: "tozero" });
       return draw("chart-residual", [{ x: one.x, y: one.values, mode: "lines", line: { color: c.network, width: 2 }, hovertemplate: hover }], shape);
     }
     const top = quantile(numbers([one.values]), 0.98);
@@ -170,12 +170,12 @@
       colorbar: { thickness: 10, outlinewidth: 0, len: 0.9, nticks: 5, tickfont: { size: 11.5 }, exponentformat: "power" },
     }];
     if (shows.includes("density")) one.levels.forEach((level, i) => traces.push({
-      type: "contour", x: one.grid_x, y: one.grid_y, z: one.density, showscale: false, hoverinfo: "skip",
+      type: "contour", x: one.x, y: one.y, z: one.density, showscale: false, hoverinfo: "skip",
       contours: { type: "constraint", operation: "=", value: level }, line: { color: c.accent, width: i ? 1.2 : 2 }, fillcolor: clear,
     }));
     if (shows.includes("points")) traces.push({ x: one.points_x, y: one.points_y, mode: "markers", marker: { color: c.measured, size: one.points_x.length > 100 ? 3 : 6, opacity: 0.75 }, hoverinfo: "skip" });
     if (shows.includes("region") && one.distance) traces.push({
-      type: "contour", x: one.grid_x, y: one.grid_y, z: one.distance, showscale: false, hoverinfo: "skip",
+      type: "contour", x: one.x, y: one.y, z: one.distance, showscale: false, hoverinfo: "skip",
       contours: { type: "constraint", operation: "=", value: 1 }, line: { color: c.ink, width: 1.8, dash: "dash" }, fillcolor: clear,
     });
     const shape = layout(c, Math.min(500, Math.max(320, 0.6 * width)));

@@ -1,26 +1,84 @@
-"""A dependence on time itself: a forcing that is not among the columns."""
+"""A missing variable, or a dependence on time itself: a forcing that is not among the columns."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, final
+from typing import final
 
 import numpy as np
 from jaxtyping import Float
 
 from ...data import folds
+from ...terms import FeatureMap
 from .. import _limits as limits
+from .._findings import Advice
 from .._held_out import beyond_noise, held_out_errors, held_out_values
-from .._neighbours import Determination
-from .._observations import Observations
-from .._summary import Advice
-from .._words import listed, percent
+from .._observations import Determination, Observations
+from .._words import listed, percent, rates
+
+
+def missing_variable(
+    seen: Observations, features: FeatureMap, failing: Sequence[int], first: Determination | None
+) -> Advice | None:
+    """Return advice if no function of the columns explains the rate of a state among `failing`.
+
+    If separate coefficients for each run explain the rate, the advice says that runs differ.
+    """
+    if first is None or not first.enough:
+        return None
+    level = 0.0 if seen.motion is None else float(seen.motion.noise_level.max(initial=0.0))
+    threshold = max(limits.UNDETERMINED_SHARE, limits.MISSING_VARIABLE_NOISE_FACTOR * level)
+    undetermined = [c for c in failing if first.share[c] > threshold]
+    if not undetermined:
+        return None
+    names = seen.labels
+    states = rates([names[c] for c in undetermined])
+    worst = max(undetermined, key=lambda c: first.share[c])
+    share = percent(min(float(first.share[worst]), 1.0))
+    columns = listed(seen.samples.names, most=6)
+    if all(_differs_by_run(seen, features, c) for c in undetermined):
+        return Advice(
+            "missing-variable",
+            f"{states} follows different laws in different runs: a quantity that differs between "
+            f"runs is missing. Give it as an input, a column that is constant in each run.",
+        )
+    return Advice(
+        "missing-variable",
+        f"No function of {columns} explains {states}: equal values have different rates "
+        f"({share} of the variance of {names[worst]}' is left). An input, or a state such "
+        f"as a velocity, is missing from the table: add its column.",
+    )
+
+
+def _differs_by_run(seen: Observations, features: FeatureMap, equation: int) -> bool:
+    """Whether separate fits of the library to each run are clearly better on held-out stretches."""
+    samples = seen.samples
+    run = samples.run_of_row
+    length = np.bincount(run)
+    if len(length) < 2:
+        return False
+    terms = features(samples.variables)
+    index = np.arange(len(run)) - (np.cumsum(length) - length)[run]
+    stretch = index * limits.STRETCHES_PER_RUN // length[run]
+    target = samples.targets[:, [equation]]
+    pooled = target - held_out_values(terms, target, stretch)
+    of_run = np.zeros_like(target)
+    long = length >= limits.MIN_ROWS_PER_TERM * terms.shape[1]
+    for r in np.flatnonzero(long):
+        rows = run == r
+        of_run[rows] = target[rows] - held_out_values(terms[rows], target[rows], stretch[rows])
+    rows = long[run]
+    if rows.mean() < limits.MIN_SHARE_IN_LONG_RUNS:
+        return False
+    return bool(
+        np.mean(of_run[rows] ** 2) < limits.MAX_REMAINING_ERROR**2 * np.mean(pooled[rows] ** 2)
+    )
 
 
 @final
 @dataclass(frozen=True)
 class TimeDependence:
-    """The held-out errors of an equation without and with a forcing, and what is left of the
-    former beyond noise."""
+    """The held-out errors of an equation without and with a forcing, and the share of the former
+    that is left beyond noise."""
 
     equation: int
     before: float
@@ -31,30 +89,30 @@ class TimeDependence:
 
 def time_dependence(
     seen: Observations,
-    features: Any,
+    features: FeatureMap,
     failing: Sequence[int],
     first: Determination | None,
     rival: float = np.inf,
 ) -> TimeDependence | None:
-    """The forcing that explains an equation among `failing`, if one does so clearly.
+    """Return the forcing that explains an equation among `failing`, if one does so clearly.
 
-    It must leave clearly less than any function of the columns does (`first`); where that is not
-    known, next to nothing of several runs. And it must leave clearly less than a larger library,
-    which leaves the part `rival` of the error.
+    Its error must be clearly smaller than that of any function of the columns (`first`), or almost
+    zero for several runs if this is not known; and clearly smaller than that of a larger library,
+    which leaves the share `rival` of the error.
     """
     if seen.samples.times is None:
         return None
     best: TimeDependence | None = None
     for c in failing:
-        found = _waves(seen, features, c) or _shared(seen, features, c)
-        if found is None or found.left > min(
+        forcing = _waves(seen, features, c) or _shared(seen, features, c)
+        if forcing is None or forcing.left > min(
             limits.MAX_REMAINING_ERROR, limits.MAX_REMAINING_ERROR * rival
         ):
             continue
         if first is None or not first.enough:
             # the motion of one run is a function of time as well as of its own states
             if (
-                found.left > limits.FORCING_REMAINING_ERROR
+                forcing.left > limits.FORCING_REMAINING_ERROR
                 or int(seen.samples.run_of_row.max()) + 1 < limits.MIN_FORCED_RUNS
             ):
                 continue
@@ -63,15 +121,15 @@ def time_dependence(
             if first.share[c] < limits.FORCING_NOISE_FACTOR * float(seen.motion.noise_level.max()):
                 continue
             unexplained = float(first.share[c]) * float(seen.samples.targets[:, c].var())
-            error = beyond_noise(found.after, _noise(seen, c), limits.NOISE_MARGIN)
+            error = beyond_noise(forcing.after, _noise(seen, c), limits.NOISE_MARGIN)
             if error**2 * float(seen.size[c]) >= limits.MAX_REMAINING_VARIANCE * unexplained:
                 continue
-        if best is None or found.left < best.left:
-            best = found
+        if best is None or forcing.left < best.left:
+            best = forcing
     return best
 
 
-def _waves(seen: Observations, features: Any, equation: int) -> TimeDependence | None:
+def _waves(seen: Observations, features: FeatureMap, equation: int) -> TimeDependence | None:
     """Sines and cosines of time, one frequency after the other."""
     samples = seen.samples
     assert samples.times is not None
@@ -79,30 +137,32 @@ def _waves(seen: Observations, features: Any, equation: int) -> TimeDependence |
     design = features(samples.variables)
     fold = folds(samples, limits.FOLDS)
     before = float(held_out_errors(design, target[:, None], fold)[0])
-    after, found = before, []
+    after, frequencies = before, []
     for _ in range(limits.MAX_WAVES):
         frequency = _strongest(seen, design, target)
         # waves side by side are the envelope of a motion of its own that dies out
-        if frequency is None or any(abs(frequency - w) < 2 * _resolution(seen) for w in found):
+        if frequency is None or any(
+            abs(frequency - w) < 2 * _resolution(seen) for w in frequencies
+        ):
             break
         larger = np.column_stack([design, *_wave(frequency, times)])
         error = float(held_out_errors(larger, target[:, None], fold)[0])
         if error > limits.MAX_WAVE_ERROR_RATIO * after:
             break
         design, after = larger, error
-        found.append(frequency)
+        frequencies.append(frequency)
         if _left(seen, equation, before, after) < limits.FORCING_REMAINING_ERROR:
             break
-    left = _left(seen, equation, before, after)
-    if not found or left > limits.MAX_REMAINING_ERROR:
+    remaining = _left(seen, equation, before, after)
+    if not frequencies or remaining > limits.MAX_REMAINING_ERROR:
         return None
     name, time = seen.labels[equation], _time_name(seen)
     columns = listed(
-        [f"{wave}({w:.4g}*{time})" for w in found for wave in ("cos", "sin")],
+        [f"{wave}({w:.4g}*{time})" for w in frequencies for wave in ("cos", "sin")],
         most=2 * limits.MAX_WAVES,
     )
-    periods = listed([f"{2 * np.pi / w:.3g}" for w in found])
-    return TimeDependence(equation, before, after, left, Advice(
+    periods = listed([f"{2 * np.pi / w:.3g}" for w in frequencies])
+    return TimeDependence(equation, before, after, remaining, Advice(
         "time-dependent",
         f"{name}' depends on time itself, with the period {periods}: a forcing is missing. Add "
         f"the columns {columns} as inputs; they lower the held-out error of {name}' from "
@@ -110,7 +170,7 @@ def _waves(seen: Observations, features: Any, equation: int) -> TimeDependence |
     ))  # fmt: skip
 
 
-def _shared(seen: Observations, features: Any, equation: int) -> TimeDependence | None:
+def _shared(seen: Observations, features: FeatureMap, equation: int) -> TimeDependence | None:
     """A forcing of any form that is the same at the same time in every run."""
     samples = seen.samples
     assert samples.times is not None
@@ -126,18 +186,18 @@ def _shared(seen: Observations, features: Any, equation: int) -> TimeDependence 
     total, count = np.bincount(bins, error), np.bincount(bins)
     guess = np.zeros_like(error)
     for r in np.unique(run):
-        own = run == r
-        others = count - np.bincount(bins[own], minlength=len(count))
-        sums = total - np.bincount(bins[own], error[own], minlength=len(count))
-        guess[own] = (sums / np.maximum(others, 1))[bins[own]]
+        rows = run == r
+        others = count - np.bincount(bins[rows], minlength=len(count))
+        sums = total - np.bincount(bins[rows], error[rows], minlength=len(count))
+        guess[rows] = (sums / np.maximum(others, 1))[bins[rows]]
     size = np.sqrt(max(float(np.mean(target**2)), 1e-300))
     before = float(np.sqrt(np.mean(error**2)) / size)
     after = float(np.sqrt(np.mean((error - guess) ** 2)) / size)
-    left = _left(seen, equation, before, after)
-    if left > limits.MAX_REMAINING_ERROR:
+    remaining = _left(seen, equation, before, after)
+    if remaining > limits.MAX_REMAINING_ERROR:
         return None
     name = seen.labels[equation]
-    return TimeDependence(equation, before, after, left, Advice(
+    return TimeDependence(equation, before, after, remaining, Advice(
         "time-dependent",
         f"What the equation leaves of {name}' is the same at the same time in different runs: a "
         f"forcing that depends on {_time_name(seen)} is missing. Add its column as an input.",
@@ -147,7 +207,7 @@ def _shared(seen: Observations, features: Any, equation: int) -> TimeDependence 
 def _strongest(
     seen: Observations, design: Float[np.ndarray, "N K"], target: Float[np.ndarray, " N"]
 ) -> float | None:
-    """The frequency whose wave explains most of what the design leaves of the target."""
+    """The frequency whose wave explains most of the target beyond the design."""
     samples = seen.samples
     assert samples.times is not None and seen.motion is not None
     times, data = samples.times, seen.motion.data
@@ -160,11 +220,11 @@ def _strongest(
     spacing = max(2 * np.pi / (4 * span), (fastest - slowest) / limits.MAX_FREQUENCIES)
     grid = np.arange(slowest, fastest, spacing)
     basis = np.linalg.qr(design)[0]
-    left = target - basis @ (basis.T @ target)
-    frequency = float(grid[np.argmax(_explained(basis, left, grid, times))])
+    residual = target - basis @ (basis.T @ target)
+    frequency = float(grid[np.argmax(_explained(basis, residual, grid, times))])
     for _ in range(limits.FREQUENCY_REFINEMENTS):
         near = np.maximum(frequency + spacing * limits.FREQUENCY_OFFSETS, slowest / 2)
-        frequency = float(near[np.argmax(_explained(basis, left, near, times))])
+        frequency = float(near[np.argmax(_explained(basis, residual, near, times))])
         spacing /= 4
     return frequency
 
@@ -175,10 +235,11 @@ def _explained(
     frequencies: Float[np.ndarray, " F"],
     times: Float[np.ndarray, " N"],
 ) -> Float[np.ndarray, " F"]:
-    """What the waves of each frequency explain of a square, beside an orthonormal basis.
+    """Return the sum of squares that the waves of each frequency explain beside an orthonormal
+    basis.
 
-    g' G^-1 g with g the moments of cosine and sine with what is left, and G those among them, once
-    the basis is taken out of both.
+    This is g' G^-1 g with g the moments of cosine and sine with the remainder `left`, and G their
+    Gram matrix, both without the basis.
     """
     phase = np.outer(times, frequencies)
     cosine, sine = np.cos(phase), np.sin(phase)
@@ -210,7 +271,7 @@ def _noise(seen: Observations, equation: int) -> float:
 
 
 def _left(seen: Observations, equation: int, before: float, after: float) -> float:
-    """The part of an error beyond noise that is left."""
+    """The share of an error beyond noise that is left."""
     noise = _noise(seen, equation)
     start = beyond_noise(before, noise, limits.NOISE_MARGIN)
     return beyond_noise(after, noise, limits.NOISE_MARGIN) / start if start > 0 else np.inf

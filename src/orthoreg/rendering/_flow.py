@@ -1,7 +1,7 @@
 """Streamlines of a plane flow, all integrated at once.
 
-Matplotlib's `streamplot` does the same one line and one step after the other in Python and draws
-each arrow as an object: 0.3 s a panel, ten times what this takes.
+Matplotlib's `streamplot` follows one line after the other in Python and draws each arrow as an
+object: 0.3 s a panel, ten times as long.
 """
 
 import numpy as np
@@ -12,16 +12,16 @@ _STEPS = 60  # to each side of its seed
 _CELLS = 26  # a side: no two lines pass through one cell
 _SHORTEST = 10  # steps; a shorter line is not drawn
 _HEAD = 0.022  # length of an arrow, in panel heights
-_SEEDS = 13  # a side; a second round of as many as there are cells fills what is left
+_SEEDS = 13  # a side; a second round with a seed in each cell fills the gaps
 
 
 def streamlines(
     velocity: Float[np.ndarray, "rows columns 2"],
 ) -> list[Float[np.ndarray, "points 2"]]:
-    """Lines along the flow over the unit square, evenly spaced.
+    """Return evenly spaced lines along the flow over the unit square.
 
-    `velocity` is given on a regular grid, [row, column] at (x, y) = (column, row) / most, in panel
-    widths and heights per time. Where it is not finite no line goes.
+    `velocity` is given on a regular grid, [row, column] at (y, x), in panel widths and heights per
+    time. Lines end where it is not finite.
     """
     flow = velocity[..., 0] + 1j * velocity[..., 1]
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
@@ -37,11 +37,11 @@ def streamlines(
         for i, j in zip(range(len(seeds)), range(len(seeds), 2 * len(seeds)), strict=True):
             if cells[i][0] in taken:
                 continue
-            own = {cells[i][0]}
-            onwards = _walk(cells[i][: lengths[i]], taken, own)
-            backwards = _walk(cells[j][: lengths[j]], taken, own)
+            visited = {cells[i][0]}
+            onwards = _walk(cells[i][: lengths[i]], taken, visited)
+            backwards = _walk(cells[j][: lengths[j]], taken, visited)
             if onwards + backwards > _SHORTEST:
-                taken |= own
+                taken |= visited
                 line = np.concatenate([paths[backwards - 1 : 0 : -1, j], paths[:onwards, i]])
                 lines.append(np.column_stack([np.real(line), np.imag(line)]))
     return lines
@@ -50,7 +50,8 @@ def streamlines(
 def arrowheads(
     lines: list[Float[np.ndarray, "points 2"]], aspect: float
 ) -> Float[np.ndarray, "lines 3 2"]:
-    """A triangle in the middle of each line, for a panel whose width is `aspect` of its height."""
+    """Return a triangle in the middle of each line; `aspect` is the panel's width over its
+    height."""
     scale = np.array([aspect, 1.0])
     middle = np.array([line[len(line) // 2] for line in lines]).reshape(-1, 2) * scale
     before = np.array([line[len(line) // 2 - 1] for line in lines]).reshape(-1, 2) * scale
@@ -70,17 +71,17 @@ def _grid(side: int) -> Complex[np.ndarray, " seeds"]:
 
 
 def _cells(points: Complex[np.ndarray, "..."]) -> Int[np.ndarray, "..."]:
-    """The number of the cell that each point is in."""
+    """The index of the cell of each point."""
     x, y = np.real(points), np.imag(points)
-    x, y = (np.clip(one * _CELLS, 0, _CELLS - 1).astype(np.int64) for one in (x, y))
+    x, y = (np.clip(axis * _CELLS, 0, _CELLS - 1).astype(np.int64) for axis in (x, y))
     return x * _CELLS + y
 
 
 def _follow(
     direction: Complex[np.ndarray, "rows columns"], seeds: Complex[np.ndarray, " seeds"]
 ) -> tuple[Complex[np.ndarray, "steps seeds"], Int[np.ndarray, " seeds"]]:
-    """Where seeds go by the midpoint rule, the second half of them backwards, and how many points
-    each has before it leaves the square or comes to rest."""
+    """Paths of the seeds by the midpoint rule, the second half of them backwards, and the number of
+    points of each before it leaves the square or comes to rest."""
     step = np.where(np.arange(len(seeds)) < len(seeds) // 2, _STEP, -_STEP)
     path = np.empty((_STEPS + 1, len(seeds)), dtype=complex)
     path[0] = here = seeds
@@ -110,20 +111,20 @@ def _value(
     column = np.clip(np.nan_to_num(x), 0, columns - 2).astype(np.int64)
     row = np.clip(np.nan_to_num(y), 0, rows - 2).astype(np.int64)
     a, b = x - column, y - row
-    flat, place = field.ravel(), row * columns + column
-    lower = flat[place] * (1 - a) + flat[place + 1] * a
-    upper = flat[place + columns] * (1 - a) + flat[place + columns + 1] * a
+    flat, index = field.ravel(), row * columns + column
+    lower = flat[index] * (1 - a) + flat[index + 1] * a
+    upper = flat[index + columns] * (1 - a) + flat[index + columns + 1] * a
     return lower * (1 - b) + upper * b
 
 
-def _walk(cells: list[int], taken: set[int], own: set[int]) -> int:
-    """How many points a line may have before it enters a cell of another line, or returns to one
-    of its own, which it adds to."""
+def _walk(cells: list[int], taken: set[int], visited: set[int]) -> int:
+    """The number of points of a line before it enters a cell of another line or returns to one of
+    its own cells, which are added to `visited`."""
     last = cells[0]
     for k, cell in enumerate(cells):
         if cell != last:
-            if cell in taken or cell in own:
+            if cell in taken or cell in visited:
                 return k
-            own.add(cell)
+            visited.add(cell)
             last = cell
     return len(cells)

@@ -1,4 +1,4 @@
-"""`Summary`: what is said about a model, as plain frozen data."""
+"""`Findings`: what is known about a fitted model, as plain frozen data."""
 
 import json
 import math
@@ -43,13 +43,13 @@ class Advice:
 @final
 @dataclass(frozen=True)
 class TermRow:
-    """A term of an equation: its coefficient (zero where it was left out) and the 95% interval.
+    """A term of an equation: its coefficient (zero if it is not in use) and the 95% interval.
 
     `stability` is the share of resamples that choose the term, or the weight of the sets of terms
-    that have it by their score on trajectories. It is the `probability` of the term if the
-    equation explains the data. Otherwise something is missing, and which of the wrong terms stand
-    in for it says nothing about their truth. None where there is no such evidence. `is_given` says
-    that the coefficient is known and was not estimated.
+    that contain it, by their score on trajectories. It is the `probability` of the term if the
+    equation explains the data. Otherwise a term is missing, and the choice among wrong terms that
+    replace it is no evidence for them. None if there is no such evidence. `is_given` says that the
+    coefficient was given and not estimated.
     """
 
     equation: str
@@ -67,7 +67,7 @@ class TermRow:
 
     @property
     def share(self) -> str:
-        """The probability, or in brackets the stability where that is not one."""
+        """The probability; in brackets the stability if it is not a probability."""
         if self.stability is None:
             return ""
         text = whole_percent(self.stability)
@@ -77,7 +77,7 @@ class TermRow:
 @final
 @dataclass(frozen=True)
 class ConfoundedTerms:
-    """Two terms that the data cannot tell apart in an equation, and which data would."""
+    """Two terms of an equation that the data cannot distinguish, and which data could."""
 
     equation: str
     term: str
@@ -102,16 +102,16 @@ class CorrelatedEstimates:
 class EquationScore:
     """The errors of one equation, relative to the root mean square of its derivative.
 
-    `fit_error` is that on the training data, `derivative_error` that on the data of the summary.
-    `held_out_error` is that of the same terms and residual on rows that they were not fitted to,
-    `equation_error` that of the terms without the residual. `noise` is what the derivatives
-    themselves are uncertain by. `trajectory_error` and `trajectory_noise` are what trajectories of
-    `trajectory_rows` rows leave of the measured state, and what noise alone would leave, in its
-    standard deviation; `trajectory_alone` is the first without the residual. `exceeds_noise` says
-    whether they leave more than noise. None where it was not measured. `errors_grow` says that
-    longer trajectories amplify small errors of the initial state. `terms_probability` is the
-    probability that the chosen terms are the true ones, where trajectories chose them. `status` is
-    what follows, in words `sentence`.
+    `fit_error` is the error on the training data, `derivative_error` on the data of the summary.
+    `held_out_error` is the error of the same terms and residual on rows that they were not fitted
+    to, `equation_error` of the terms without the residual. `noise` is the uncertainty of the
+    derivative. `trajectory_error` is the misfit of simulated segments of `trajectory_rows` rows in
+    standard deviations of the measured state, `trajectory_noise` the misfit from noise alone,
+    `trajectory_alone` the misfit without the residual. `exceeds_noise` says whether the misfit is
+    larger than noise explains. None if it was not measured. `errors_grow` says that longer
+    trajectories amplify small errors of the initial state. `terms_probability` is the probability
+    that the chosen terms are the true ones, if trajectories chose them. `status` is the verdict on
+    the equation, and `sentence` the status in words.
     """
 
     equation: str
@@ -133,7 +133,8 @@ class EquationScore:
 
     @property
     def is_ambiguous(self) -> bool:
-        """Whether the data explain other terms as well: the chosen ones are probably wrong."""
+        """Whether other terms explain the data as well, so that the chosen ones are probably
+        wrong."""
         p = self.terms_probability
         return p is not None and p < limits.MIN_TERM_PROBABILITY
 
@@ -141,9 +142,9 @@ class EquationScore:
 @final
 @dataclass(frozen=True)
 class Scores:
-    """Errors on the data of a summary; None where they were not measured.
+    """Errors on the data of a summary; None if they were not measured.
 
-    `forecast_error` is over the forecasts that reached their end; the others are counted.
+    `forecast_error` is that of the forecasts that reached their end; the others are counted.
     """
 
     equations: tuple[EquationScore, ...]
@@ -156,7 +157,7 @@ class Scores:
 
     @property
     def of_forecasts(self) -> dict[str, Any]:
-        """What `forecast_scores` gives."""
+        """The scores of forecasts alone, as `forecast_scores` returns them."""
         return {
             "forecast_error": self.forecast_error,
             "forecasts": self.forecasts,
@@ -168,7 +169,7 @@ class Scores:
 @final
 @dataclass(frozen=True)
 class CertificateRow:
-    """What the certificate says about one equation; errors relative to its derivative's size."""
+    """The certificate of one equation; errors are relative to the size of its derivative."""
 
     equation: str
     n_terms: int
@@ -186,8 +187,8 @@ class CertificateRow:
 @dataclass(frozen=True)
 class PathRow:
     """An equation's error by its number of terms, relative to its derivative's size: `inner` on
-    rows that were fitted, `outer` on those that were not. `used` is the place of the terms in use,
-    None where trajectories chose others."""
+    rows that were fitted, `outer` on others. `used` is the index of the terms in use, None if
+    trajectories chose others."""
 
     equation: str
     n_terms: tuple[int, ...]
@@ -198,12 +199,12 @@ class PathRow:
 
 @final
 @dataclass(frozen=True)
-class Summary:
-    """What is said about a model: print it, or take its parts.
+class Findings:
+    """What is known about a model: print it, or take its parts.
 
-    `source` names the data, None where the summary is of the fit alone. `advice` is in order of
-    promise; `scores` are the numbers that verdict and advice are decided from. `matched_terms` says
-    that probabilities of terms come from trajectories, not from resamples.
+    `source` names the data; None for findings of the fit alone. `advice` is in order of promise.
+    `scores` are the numbers that verdict and advice are based on. `matched_terms` says that
+    probabilities of terms come from trajectories and not from resamples.
     """
 
     equations: tuple[str, ...]
@@ -222,47 +223,55 @@ class Summary:
     correlations: tuple[CorrelatedEstimates, ...] = ()
     matched_terms: bool = False
 
+    @property
+    def shown_terms(self) -> tuple[TermRow, ...]:
+        """The terms in use, and others that enough resamples or sets of terms contain."""
+        return tuple(
+            row
+            for row in self.terms
+            if row.coefficient or (row.stability or 0.0) >= limits.SHOWN_TERM_STABILITY
+        )
+
     def __str__(self) -> str:
-        from ._render import as_text
+        from ._text import as_text
 
         return as_text(self)
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: the text that a terminal does."""
+        """HTML for a notebook: the text that a terminal shows."""
         return f"<pre>{escape(str(self))}</pre>"
 
     def to_dict(self) -> dict[str, Any]:
-        """Dictionaries, lists, numbers and text."""
+        """Return dictionaries, lists, numbers and text, as `schema.json` describes them."""
         return _listed(asdict(self))
 
     def to_json(self, indent: int | None = None) -> str:
-        """`to_dict` as JSON; NaN becomes null and infinite numbers text."""
+        """Return `to_dict` as JSON; NaN becomes null and infinite numbers text."""
         return json.dumps(plain(self.to_dict()), allow_nan=False, indent=indent)
 
     @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> "Summary":
-        """The summary that `to_dict` described."""
+    def from_dict(cls, values: dict[str, Any]) -> "Findings":
+        """Return the findings that `to_dict` described."""
         scores = values["scores"]
-        equations = tuple(EquationScore(**one) for one in scores["equations"])
-        parts = {
-            "verdict": Verdict(**values["verdict"]),
-            "advice": tuple(Advice(**one) for one in values["advice"]),
-            "scores": Scores(**{**scores, "equations": equations}),
-            "terms": tuple(TermRow(**one) for one in values["terms"]),
-            "confounded": tuple(ConfoundedTerms(**one) for one in values["confounded"]),
-            "certificate": tuple(CertificateRow(**one) for one in values["certificate"]),
-            "paths": tuple(PathRow(**_tupled(one)) for one in values.get("paths", ())),
-            "correlations": tuple(
-                CorrelatedEstimates(**one) for one in values.get("correlations", ())
-            ),
-            "equations": tuple(values["equations"]),
-            "notes": tuple(values["notes"]),
+        equations = tuple(EquationScore(**score) for score in scores["equations"])
+        parts: dict[str, Any] = {
+            name: tuple(kind(**_tupled(row)) for row in values.get(name, ()))
+            for name, kind in _ROWS.items()
         }
-        return cls(**{**values, **parts})
+        parts["verdict"] = Verdict(**values["verdict"])
+        parts["scores"] = Scores(**{**scores, "equations": equations})
+        return cls(**{**_tupled(values), **parts})
+
+
+Summary = Findings  # the name in 0.2
+_ROWS = {
+    "advice": Advice, "terms": TermRow, "confounded": ConfoundedTerms, "paths": PathRow,
+    "certificate": CertificateRow, "correlations": CorrelatedEstimates,
+}  # fmt: skip
 
 
 def plain(value: Any) -> Any:
-    """The value with lists for arrays, None for NaN and text for infinite numbers."""
+    """Return the value with lists for arrays, None for NaN and text for infinite numbers."""
     if isinstance(value, dict):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

@@ -1,0 +1,32 @@
+"""Curves, maps and tables of a fitted model as plain data, computed once for every medium."""
+
+from ._choice import PAGE as PAGE
+from ._choice import PICTURE as PICTURE
+from ._choice import AbstractFittedModel as AbstractFittedModel
+from ._choice import Label as Label
+from ._choice import check_columns as check_columns
+from ._choice import chosen_names as chosen_names
+from ._choice import shortened as shortened
+from ._equations import Equation as Equation
+from ._equations import constants_of as constants_of
+from ._equations import equations_of as equations_of
+from ._forecast import ForecastRun as ForecastRun
+from ._forecast import Forecasts as Forecasts
+from ._forecast import forecast_chart as forecast_chart
+from ._paths import ErrorPath as ErrorPath
+from ._paths import ErrorPaths as ErrorPaths
+from ._paths import error_paths as error_paths
+from ._phase import Phase as Phase
+from ._phase import Portrait as Portrait
+from ._phase import Rate as Rate
+from ._phase import phase_chart as phase_chart
+from ._quality import digest as digest
+from ._report import Earlier as Earlier
+from ._report import ProposalView as ProposalView
+from ._report import RankedModel as RankedModel
+from ._report import Repeat as Repeat
+from ._report import ReportData as ReportData
+from ._report import charts_of as charts_of
+from ._residual import StateMap as StateMap
+from ._residual import StateMaps as StateMaps
+from ._residual import state_maps as state_maps

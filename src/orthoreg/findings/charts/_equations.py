@@ -1,0 +1,122 @@
+"""Equations in pieces, each term with what is known about it; constants that were estimated."""
+
+from dataclasses import dataclass
+from typing import final
+
+from ...export import (
+    MathEquation,
+    math,
+    math_equations,
+    math_relation,
+    mathml_name,
+)
+from .._findings import Findings
+from .._words import interval, percent
+from ._choice import AbstractFittedModel, equation_labels
+
+_DIGITS = 4  # of coefficients
+
+
+@final
+@dataclass(frozen=True)
+class Term:
+    """A term of a typeset equation: MathML with its sign, and what is known about its coefficient.
+    Its kind is learned, given or network."""
+
+    math: str
+    kind: str
+    name: str = ""
+    interval: str = ""
+    probability: str = ""
+
+
+@final
+@dataclass(frozen=True)
+class Equation:
+    """A typeset equation in pieces, the unit of its left side, and its LaTeX source if that has the
+    same form."""
+
+    left: str
+    terms: tuple[Term, ...]
+    label: str
+    unit: str = ""
+    latex: str = ""
+
+
+@final
+@dataclass(frozen=True)
+class Constant:
+    """A named constant that was estimated."""
+
+    math: str
+    value: str
+    interval: str
+
+
+def equations_of(model: AbstractFittedModel, findings: Findings) -> tuple[Equation, ...]:
+    """Return the equations of a model, each term with its interval and probability."""
+    labels = equation_labels(model)
+    rows = {(row.equation, row.term): row for row in findings.terms}
+    shares = {row.equation: row.residual_share for row in findings.certificate}
+    relations = {one.index: one for one in _relations(model)}
+    result = []
+    for typeset, latex in zip(_typeset(model), model.to_latex(), strict=True):
+        index, label = typeset.index, labels[typeset.index]
+        if index in relations:
+            pieces = tuple(Term(term.signed, "learned") for term in relations[index].terms)
+            result.append(Equation(relations[index].left, pieces, label))
+            continue
+        terms = []
+        for term in typeset.terms:
+            kind, note, probability = "learned", "", ""
+            if typeset.is_given or term.is_given:
+                kind = "given"
+            elif term.index is None:
+                kind = "network"
+                note = f"{percent(shares.get(label, 0.0))} of the size"
+            name = "" if term.index is None else model.feature_names_[term.index]
+            row = rows.get((label, name))
+            if kind == "learned" and row is not None:
+                if row.low is not None and row.high is not None:
+                    note = interval(row.low, row.high).replace("-", "−")
+                probability = row.share
+            terms.append(Term(term.signed, kind, name, note, probability))
+        unit = _unit(model, model.output_names_[index])
+        result.append(Equation(typeset.left, tuple(terms), label, unit, latex))
+    return tuple(result)
+
+
+def _typeset(model: AbstractFittedModel) -> list[MathEquation]:
+    fixed = model.knowledge().fixed
+    return math_equations(model.field_, model.output_names_, _DIGITS, model.velocity_of_, fixed)
+
+
+def _relations(model: AbstractFittedModel) -> list[MathEquation]:
+    """Equations with several derivatives, typeset as they were given."""
+    variables, outputs = model.field_.features.variables, model.output_names_
+    return [
+        math_relation(rate, sides, variables, outputs, model.velocity_of_)
+        for system in model.knowledge().systems
+        for rate, sides in system.sides(model.parameters_, _DIGITS).items()
+    ]
+
+
+def _unit(model: AbstractFittedModel, output: str) -> str:
+    """The unit of an equation's left side, such as rad/s; '' if it is not known."""
+    unit, time = model.units_.get(output), model.units_.get(model.columns_["time"])
+    if unit and time:
+        return f"{unit}/{time}"
+    position = next((q for q, v in model.velocity_of_.items() if v == output), None)
+    unit = model.units_.get(position) if position else None
+    return f"{unit}/{time}²" if unit and time else ""
+
+
+def constants_of(model: AbstractFittedModel) -> tuple[Constant, ...]:
+    """Return the constants that were estimated, with their intervals."""
+    ends = model.parameter_intervals_
+    return tuple(
+        Constant(
+            math(mathml_name(name)), f"{value:.5g}", interval(*ends[name]) if name in ends else ""
+        )
+        for name, value in model.parameters_.items()
+    )
