@@ -92,7 +92,7 @@ def test_residual_and_equations_are_told_apart():
         ({"forecast_error": 0.95, "forecasts": 4}, "forecasts-fail", "but forecasts of whole"),
         ({"forecast_error": 0.2, "forecasts": 4}, "roughly-explained", "and forecasts of whole"),
         ({"forecast_error": 0.01, "forecasts": 4, "forecasts_failed": 2}, "forecasts-fail",
-         "but 2 of 4 forecasts end early, the others are off by 1%"),
+         "but 2 of 4 forecasts end early, and the others are off by 1%"),
         ({"forecast_error": None, "forecasts": 4, "forecasts_failed": 4}, "forecasts-fail",
          "but 4 of 4 forecasts end early"),
         ({"forecast_error": 0.01, "forecasts": 9, "forecasts_failed": 1}, "explained",

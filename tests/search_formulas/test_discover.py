@@ -197,7 +197,7 @@ def test_fit_discovers_on_the_command_line(tmp_path, capsys):
     assert any(one["is_base"] for one in found["discovery"])
     for option in (["--sparsity", "0.1"], ["--preset", "paper_l2"]):
         assert run([*arguments, *option]) == 2
-        assert f"knows no {option[0]}" in capsys.readouterr().err
+        assert f"does not accept {option[0]}" in capsys.readouterr().err
     assert run([*arguments[:-1], "--minutes", "1"]) == 2
     assert "--minutes belongs to --discover" in capsys.readouterr().err
 

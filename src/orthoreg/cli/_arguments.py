@@ -238,5 +238,5 @@ def check_discovery(
         others.append("--preset")
     if others:
         raise InputError(
-            f"--discover seeks equations alone and knows no {others[0]}; leave it out."
+            f"--discover searches for equations only and does not accept {others[0]}; leave it out."
         )

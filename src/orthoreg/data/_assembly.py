@@ -186,7 +186,7 @@ def _times(t: Any, lengths: list[int], n_columns: int, argument: str) -> list[np
     for i, (time, length) in enumerate(zip(times, lengths, strict=True)):
         if np.shape(time) != (length,):
             raise DataError(
-                f"t and {argument} must have the same number of rows; in run {i} t has shape "
+                f"t and {argument} must have the same number of rows; in run {i}, t has shape "
                 f"{np.shape(time)} and {argument} has {length} rows."
                 + (f" Did you mean {argument}.T?" if np.shape(time) == (n_columns,) else "")
             )

@@ -95,8 +95,8 @@ def explain_advice(equations: Sequence[str]) -> Advice:
     """Return the advice on equations that leave more than noise."""
     return Advice(
         "explain",
-        f"The equations leave more of {rates(equations)} than noise. Search for the missing terms "
-        f"with `orthoreg explain`, in Python model.explain(data).",
+        f"The equations leave more than noise in {rates(equations)}. Search for the missing terms "
+        f"with `orthoreg explain`, or in Python with model.explain(data).",
     )
 
 
@@ -105,7 +105,7 @@ def ambiguous_advice(equations: Sequence[str]) -> Advice:
     return Advice(
         "few-rows",
         f"These data do not distinguish the terms of {rates(equations)} from others. Measure runs "
-        f"from other initial states or with other inputs, more rows, or with less noise.",
+        f"from other initial states, with other inputs, with more rows or with less noise.",
     )
 
 
@@ -118,7 +118,7 @@ def given_advice(equations: Sequence[str], at_bounds: Sequence[str] = ()) -> Adv
         "explain",
         f"{rates(equations)} {are} given completely and {leaves} more than noise: a term is "
         f"missing, or {wrong} is wrong. End {it} with '+ ...' so that terms can be added; "
-        f"then `orthoreg explain`, in Python model.explain(data), searches for what is missing.",
+        f"then `orthoreg explain` (in Python, model.explain(data)) searches for what is missing.",
     )
 
 

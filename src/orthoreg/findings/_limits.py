@@ -11,14 +11,14 @@ GOOD_ERROR = 0.05
 """Relative error of a derivative beyond noise. Up to this value an equation explains it."""
 FAIR_ERROR = 0.2
 """Relative error of a derivative beyond noise, or of the motion along segments of trajectories. Up
-to this value an equation explains it roughly, beyond it does not. A larger total error within noise
-is called noise-limited."""
+to this value, an equation explains it roughly; beyond it, it does not. A larger total error within
+noise is called noise-limited."""
 GOOD_FORECAST_ERROR = 0.1
 """Relative error of the states over whole runs. Up to this value forecasts are good."""
 POOR_FORECAST_ERROR = 0.3
 """Relative error of the states over whole runs. Beyond this value forecasts fail."""
 FAILED_FORECAST_SHARE = 0.25
-"""Share of the forecasts that end early, from which on forecasts fail."""
+"""Share of the forecasts that end early. From this value on, forecasts fail."""
 NOISE_MARGIN = 1.4
 """Standard deviations of the noise of a derivative. Errors up to this multiple may be noise."""
 MAX_DETECTABLE_MISFIT = 0.2
@@ -180,7 +180,7 @@ LARGE_NOISE = 0.03
 LARGE_SLOPE_NOISE = 0.1
 """Relative error of a derivative. Noise that leaves more in it is reported as well."""
 MIN_NOISE = 0.005
-"""Standard deviations of a state. Less noise is not reported, whatever a derivative keeps of it."""
+"""Standard deviations of a state. Less noise is not reported, whatever its effect on the slope."""
 UNRELATED_NOISE = 0.71
 """Standard deviations of a state, half its variance. With more, differences show no motion."""
 

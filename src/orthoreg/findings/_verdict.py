@@ -229,7 +229,7 @@ def _forecast_words(scores: Scores, joint: str) -> str:
         ending = f"{scores.forecasts_failed} of {counted(scores.forecasts, 'forecast')} end early"
         if scores.forecast_error is None:
             return f"{link}{ending}"
-        return f"{link}{ending}, the others are off by {percent(scores.forecast_error)}"
+        return f"{link}{ending}, and the others are off by {percent(scores.forecast_error)}"
     text = f"{link}forecasts of whole runs are off by {percent(scores.forecast_error or 0.0)}"
     grow = fail and any(score.errors_grow and not score.exceeds_noise for score in scores.equations)
     return f"{text}, because small errors of the initial state grow" if grow else text

@@ -100,10 +100,10 @@ def _sines_of_others(task: Task, units: Mapping[str, str]) -> Bool[np.ndarray, "
 def _sines_replace(
     task: Task, full: SelectionResult, plain: SelectionResult, doubtful: Bool[np.ndarray, " K"]
 ) -> Bool[np.ndarray, " c"]:
-    """Return in which equations sines of variables with both signs replace other terms and are
+    """Return the equations in which sines of variables with both signs replace other terms and are
     better. With no more terms, they need not be clearly better.
 
-    If an equation with sines has more terms than without, the sines correct a polynomial. A
+    If an equation with sines has more terms than one without, the sines correct a polynomial. A
     variable of one sign is not an angle about a rest position.
     """
     low, high = task.observed.extent.range

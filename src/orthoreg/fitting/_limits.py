@@ -11,8 +11,8 @@ PREFERRED = 0.25
 not known to be an angle is clearly better than one without."""
 
 EXPLAINED_NOISE = 0.5
-"""Noise variances that the residual may exceed the noise by, since smoothed states inside terms are
-still noisy. It is at most 0.27 for pendulums at 1, 2 and 5% noise, and at least 0.66 for sines
+"""Noise variances by which the residual may exceed the noise, since smoothed states inside terms
+are still noisy. It is at most 0.27 for pendulums at 1, 2 and 5% noise, and at least 0.66 for sines
 instead of quadratic drag or saturation."""
 
 EXPLAINED_SHARE = 1e-4

@@ -1,6 +1,6 @@
 """Parameters inside terms, K in S/(K + S), by variable projection.
 
-For given parameters, the coefficients are least squares. The residual is a function of the
+For given parameters, the coefficients are those of least squares. The residual is a function of the
 parameters alone, which is minimized over a grid of scales of the data and then by Gauss-Newton
 steps. Constants of equations with a mass matrix start at the values of their implicit form.
 """
@@ -82,7 +82,7 @@ def estimate_parameters(
     """Return the features with the parameters that minimize the residual of the terms of `support`.
 
     Parameters of other terms keep their values, or get initial ones. A parameter without bounds is
-    positive. Known and tied coefficients are respected, bounds of coefficients are not.
+    positive. Known and tied coefficients are respected; bounds of coefficients are not.
     """
     known = knowledge or Knowledge.none((len(support), len(features.terms)))
     problem = VariableProjection(features, rows, known.with_support(support), known)
@@ -218,8 +218,8 @@ def _grid(
 
 
 def _frequencies(features: FeatureMap, rows: AnyRows, name: str) -> list[Float[np.ndarray, " f"]]:
-    """Return frequencies inside sines and cosines, a quarter turn over the range of the variable
-    apart, since least squares has many local minima."""
+    """Return frequencies inside sines and cosines, spaced by a quarter turn over the range of the
+    variable, since least squares has many local minima."""
     low, high = rows.extent.range
     spans = {
         float(high[v] - low[v])

@@ -215,7 +215,7 @@ def _region(gate: Gate, task: Task, field: HybridField) -> Region:
     periods = np.zeros(0) if symmetries is None or not symmetries.any else symmetries.periods
 
     def points_of(rows: Rows) -> Float[np.ndarray, "M V"]:
-        """Return the points without time, which is no distance, and modulo periods."""
+        """Return the points without time, which is not a distance, and modulo periods."""
         points = rows.points
         if clock is not None:
             points = np.array(points)

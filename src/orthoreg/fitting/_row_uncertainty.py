@@ -46,9 +46,9 @@ def row_uncertainty(
     """Return the joint covariance of coefficients and inner parameters by least squares on rows, or
     None if there are too few groups.
 
-    Let J be the derivatives of the targets in all constants and r the residuals. Each group g of
-    rows, a run or a stretch, has H_g = J_g'J_g and s_g = J_g'r_g. Without the group, the constants
-    would change by d_g = -(H - H_g)^-1 s_g, and the covariance is
+    Let J be the derivatives of the targets with respect to all constants and r the residuals. Each
+    group g of rows, a run or a stretch, has H_g = J_g'J_g and s_g = J_g'r_g. Without the group, the
+    constants would change by d_g = -(H - H_g)^-1 s_g, and the covariance is
     (G - 1)/G sum_g (d_g - d)(d_g - d)'. [delete-a-group jackknife; Efron 1982]
 
     Groups do not show an error that is common to all: that of estimated derivatives, whose formula

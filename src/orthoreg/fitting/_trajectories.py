@@ -113,10 +113,10 @@ def _chosen_structure(
 ) -> StructureChoice | None:
     """Return the equations whose trajectories follow the runs best.
 
-    If even these leave more than noise, the terms of the fit are kept, which extrapolate better
-    than approximations of a missing term. If the misfit is large, the result is None: matching
-    would distort the constants of correct equations. Equations given completely are matched in any
-    case.
+    If even these leave more than noise, the terms of the fit are kept, since they extrapolate
+    better than approximations of a missing term. If the misfit is large, the result is None:
+    matching would distort the constants of correct equations. Equations given completely are
+    matched in any case.
     """
     equations = fit.field.without_residual()
     bounds = parameter_bounds(recipe.library) | known.parameter_bounds

@@ -83,8 +83,8 @@ def check_equal_steps(data: Dataset, differentiator: object) -> None:
         run = int(unequal[0])
         steps = np.diff(data.times[data.offsets[run] : data.offsets[run + 1]])
         raise DataError(
-            f"{differentiator!r} needs equal time steps; those of run {data.labels[run]} go from "
-            f"{steps.min():g} to {steps.max():g}. For unequal steps use FiniteDifference(), "
+            f"{differentiator!r} needs equal time steps; those of run {data.labels[run]} range "
+            f"from {steps.min():g} to {steps.max():g}. For unequal steps, use FiniteDifference(), "
             f"LocalPolynomial(window, degree), SmoothingSpline() or Automatic()."
         )
 

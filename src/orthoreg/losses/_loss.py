@@ -239,7 +239,7 @@ class Informed(AbstractSegmentLoss):
         for name, formula in self.known:
             if name not in equations:
                 raise InputError(
-                    f"The known equations name '{name}', which is not an equation."
+                    f"The known equations refer to '{name}', which is not an equation."
                     f"{suggestion(name, equations)} The equations are {quoted(equations)}."
                 )
             column = equations.index(name)

@@ -52,7 +52,7 @@ class Constants:
         candidates: Bool[np.ndarray, "c K"] | None = None,
     ) -> "Constants":
         """Return the non-zero coefficients and the `candidates` of equations that are not `fixed`,
-        without given ones, the parameters of terms in use, and the weights of a non-zero
+        except given ones, the parameters of terms in use, and the weights of a non-zero
         residual."""
         used = np.asarray(field.coefficients) != 0
         used[list(fixed)] = False
@@ -173,7 +173,8 @@ class Constants:
         return factors
 
     def derivatives(self) -> Float[np.ndarray, "kq P"]:
-        """Return the derivatives of coefficients and inner parameters in the free numbers."""
+        """Return the derivatives of coefficients and inner parameters with respect to the free
+        numbers."""
         jacobian = np.zeros((len(self.rows) + len(self.inner), self.size))
         n_free = len(self.lead)
         jacobian[: len(self.rows), :n_free] = self.mixing

@@ -31,9 +31,9 @@ class Uncertainty:
     """Estimates of coefficients and inner parameters with their joint covariance.
 
     `places` are the equation and term of each coefficient, `parameters` the names of the inner
-    parameters; all arrays have this order, coefficients first. Intervals are those of Student's
+    parameters; all arrays have this order, coefficients first. Intervals are those of Student's t
     distribution with `degrees_of_freedom`, and stay within `bounds`. `stretch` is the ratio of the
-    lower and upper half-widths by the profile of the likelihood to those by its quadratic
+    lower and upper half-widths from the profile of the likelihood to those from its quadratic
     approximation.
     """
 
@@ -130,7 +130,7 @@ class Uncertainty:
         return np.flatnonzero(distance <= near).tolist()
 
     def quantile(self, level: float = LEVEL) -> float:
-        """Return the quantile of Student's distribution for a two-sided interval."""
+        """Return the quantile of Student's t distribution for a two-sided interval."""
         from scipy.special import ndtri, stdtrit
 
         if np.isfinite(self.degrees_of_freedom):
@@ -207,12 +207,12 @@ def inverse_curvature(
 def profile_factors(
     problem: Problem, stage: Stage, bounds: Float[np.ndarray, "2 P"], freedom: float
 ) -> Float[np.ndarray, "p 2"]:
-    """Return the distance of both ends of the 95% interval by the profile of the likelihood, in
-    half-widths of the quadratic approximation, for each free coefficient and inner parameter.
+    """Return the distances to both ends of the 95% profile-likelihood interval, in half-widths of
+    the quadratic approximation, for each free coefficient and inner parameter.
 
     With one constant fixed, the others and the starts are matched again. An end is where the misfit
-    has increased by q^2 / 2, where q is the quantile of Student's distribution. Only intervals wide
-    enough for curvature to matter are profiled, and none with the weights of a residual.
+    has increased by q^2 / 2, where q is the quantile of Student's t distribution. Only intervals
+    wide enough for curvature to matter are profiled, and none if weights of a residual are free.
     """
     from scipy.special import stdtrit
 

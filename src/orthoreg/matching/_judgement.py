@@ -46,7 +46,7 @@ class Misfit:
 
     def is_explained_by(self, other: "Misfit") -> bool:
         """Return whether a model with the other misfit is clearly better. Errors of integrators and
-        files are the same for both, so that smaller differences than `detectable` count."""
+        files are the same for both, so differences smaller than `detectable` count."""
         threshold = max(self.chance, limits.ROUNDING_FLOOR, limits.CLEARLY_LESS * other.systematic)
         return self.exceeds_noise or self.systematic > threshold
 

@@ -134,9 +134,9 @@ EVIDENCE_TEMPERATURE = 1.5
 the noise is estimated and sets that were not matched are linearized. Chosen on the development half
 of the hard cases of `python -m benchmarks truth`: without it, terms given 95% were true in 75%."""
 HELD_INPUT_GAIN = 10.0
-"""Nats. An input is taken as held between rows if the same equations then score better by more,
-which are odds of 20,000 to one. Beyond twice the noise this is a misfit 1.4 times smaller in
-variance."""
+"""Nats. An input is taken as held between rows if the same equations then score better by more
+than this, which corresponds to odds of 20,000 to one. Beyond twice the noise, this is a misfit 1.4
+times smaller in variance."""
 SEARCH_EFFORT = Effort(
     8,
     2.5,
@@ -166,7 +166,7 @@ FOLLOWED = 4.0
 STRETCHES = (100, 12)
 """Rows per initial value in the two integral forms that propose the first terms."""
 MAX_CANDIDATES, MIN_CANDIDATES = 240, 12
-"""Candidate coefficients of all equations at most, and of one equation at least. The cost of a
+"""Maximum candidate coefficients of all equations, and minimum of one equation. The cost of a
 linearization grows with their number."""
 USABLE_EIGENVALUE, SET_EIGENVALUE = 1e-10, 1e-12
 """Share of the largest eigenvalue of all candidates, and of one set. Directions below it are
@@ -205,7 +205,8 @@ MISFIT_QUANTILE = 3.72
 CONSTANT_MARGIN = 5e-3
 """Relative error of constants estimated from derivatives of clean data."""
 HORIZON_GROWTH = 30.0
-"""Dimensionless. Segments along which errors of the start grow more exceed the forecast horizon."""
+"""Dimensionless. If errors of the start grow more along segments, these exceed the forecast
+horizon."""
 
 # -- intervals -----------------------------------------------------------------------------
 CORRELATED = 0.95

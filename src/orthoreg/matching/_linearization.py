@@ -1,4 +1,4 @@
-"""f, its Jacobian in the states and its derivatives in the constants, for a batch of states."""
+"""f and its derivatives with respect to states and constants, for a batch of states."""
 
 from typing import Any, NamedTuple, final
 

@@ -74,8 +74,8 @@ class Matcher:
         should_continue: Callable[[int, np.ndarray], bool] = lambda length, misfit: True,
     ) -> Match:
         """Return the field with constants matched to segments of growing length, as long as
-        trajectories follow the data and `should_continue(length, misfit)`. A match `after` another
-        one starts with its longest segments."""
+        trajectories follow the data and `should_continue(length, misfit)` is true. A match `after`
+        another one starts with its longest segments."""
         problem = self._problem(field, known)
         misfits: dict[int, np.ndarray] = {}
         states = self.data.states

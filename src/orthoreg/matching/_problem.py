@@ -313,7 +313,7 @@ class Problem:
     def error_growth(
         self, p: np.ndarray, states: Float[np.ndarray, "N n"], segments: RunSegments
     ) -> float:
-        """Return by which factor small errors of the initial state grow along a segment (median),
+        """Return the median factor by which small errors of the initial state grow along a segment,
         linearized at these states."""
         nodes = input_nodes(self.data, self.inputs, segments, 1)
         with np.errstate(all="ignore"):

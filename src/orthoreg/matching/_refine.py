@@ -27,8 +27,8 @@ from ._stages import match_stages
 class Refinement:
     """Constants matched to trajectories, with their uncertainty.
 
-    `uncertainty` has the estimates with their joint covariance. It has as many degrees of freedom
-    as there are more values than estimates; or one less than the number of runs or stretches, if
+    `uncertainty` has the estimates with their joint covariance. Its degrees of freedom are the
+    number of values minus that of estimates, or the number of runs or stretches minus one if
     their scores give the covariance (`is_sandwich`). `noise` is the standard deviation of each
     state's residuals, infinite if it was not measured. `error_before` and `error_after` are root
     mean squared errors of forecasts of held-out data, in standard deviations of the states.
@@ -170,7 +170,7 @@ def _is_better(new: Comparison | None, old: Comparison | None) -> bool:
 
 def _starts(data: Dataset, choice: StructureChoice | None) -> list[dict[str, Any]]:
     """Return the options of the first segments. The states of a choice that leaves only noise are
-    good starts. Those of another one may lead back to wrong constants, so that short segments of
+    good starts. Those of any other choice may lead back to wrong constants, so short segments of
     the measured states are matched as well."""
     if choice is None or len(choice.states) != data.n_samples:
         return [{}]
@@ -224,7 +224,7 @@ def _result(
     is_stuck = has_misfit and covariance.is_sandwich and not stage.solution.converged
     if is_stuck:
         status += (
-            " without reaching a minimum, so that intervals are not known (bounds near the true "
+            " without reaching a minimum, so intervals are not known (bounds near the true "
             "values of the constants help)"
         )
     if comparison is not None:

@@ -19,8 +19,8 @@ from ._stages import match_stage
 def reprojected(
     field: HybridField, constants: Constants, data: Dataset
 ) -> tuple[HybridField, Float[np.ndarray, "k P"]]:
-    """Return the same function with its residual orthogonal again to the terms of each equation on
-    the data, and the derivatives of the coefficients in the free numbers.
+    """Return the same function with its residual made orthogonal again to the terms of each
+    equation on the data, and the derivatives of the coefficients with respect to the free numbers.
 
     C theta + V'psi - P theta is the same with P' = <psi, theta> <theta, theta>^-1 V and C - P + P'.
     """

@@ -21,8 +21,8 @@ from ._problem import Problem
 
 
 def max_noise_ratio(rows: float) -> float:
-    """Return the mean square of white noise in so many independent values, in estimated noise
-    variances, that is exceeded with a probability of one minus `EXCESS_LEVEL`."""
+    """Return the mean square, in estimated noise variances, that white noise in this many
+    independent values exceeds with a probability of one minus `EXCESS_LEVEL`."""
     from scipy.special import chdtri
 
     if not np.isfinite(rows):

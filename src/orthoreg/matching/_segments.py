@@ -13,7 +13,7 @@ from ..simulation import WEIGHTS as TSITOURAS
 from . import _limits as limits
 
 MIDDLE_NODE = 6
-"""The node in the middle of a step, behind those of Tsitouras' method."""
+"""The node in the middle of a step, after those of Tsitouras' method."""
 WEIGHTS = tuple(np.array(row) for row in TSITOURAS)
 STAGES = len(WEIGHTS)
 Slopes = Callable[[np.ndarray], np.ndarray]  # (V, B) -> (n, B)
@@ -24,8 +24,8 @@ Slopes = Callable[[np.ndarray], np.ndarray]  # (V, B) -> (n, B)
 class RunSegments:
     """B segments of up to L steps.
 
-    `rows` (L + 1, B) are their rows in the data. `weight` is 0 behind the end of a segment, 0.5 for
-    a row that two segments share, else 1. `steps` (L, B) are the times between rows, 0 behind the
+    `rows` (L + 1, B) are their rows in the data. `weight` is 0 after the end of a segment, 0.5 for
+    a row that two segments share, else 1. `steps` (L, B) are the times between rows, 0 after the
     end.
     """
 
@@ -205,7 +205,7 @@ def step_once(
 def _bounded(
     x: Float[np.ndarray, "n B"], is_valid: Bool[np.ndarray, " B"], box: Box
 ) -> tuple[Float[np.ndarray, "n B"], Bool[np.ndarray, " B"]]:
-    """Return the states, moved to the middle of the box where they left it, and the valid
+    """Return the states, with those outside the box moved to its middle, and the valid
     segments."""
     inside = ((x >= box.low) & (x <= box.high)).all(axis=0)
     if inside.all():

@@ -164,7 +164,7 @@ def step_maps(
     substeps: int,
 ) -> Maps:
     """Return the maps of all steps between rows, each from the state at its first row; without
-    derivatives in the constants if `size` is 0."""
+    derivatives with respect to the constants if `size` is 0."""
     length, (n, count) = segments.length, states.shape[1:]
     at, steps, nodes = _flat(states, segments, nodes, substeps)
     ends = np.empty((at.shape[1], n))

@@ -163,7 +163,7 @@ def _reestimated(
 
 def prior_precision(problem: Problem) -> Float[np.ndarray, " P"]:
     """Return the precision of a weak prior around the initial constants, with a standard deviation
-    of `PRIOR_WIDTH` times their size, or for weights of their root mean square."""
+    of `PRIOR_WIDTH` times their size; for weights, it is their root mean square."""
     p, constants = problem.initial_constants, problem.constants
     precision = 1 / np.maximum(limits.PRIOR_WIDTH * np.abs(p), 1e-100) ** 2
     precision = np.where(p != 0, precision, 0.0)

@@ -103,8 +103,8 @@ class AbstractModel(AbstractReading, AbstractEstimator):
         return self
 
     def adapt(self, X: Any, y: Any = None, *, t: Any = None, u: Any = None) -> Self:
-        """Return a new model for a similar system. Terms and residual stay, and the coefficients
-        are refitted to new data. This model does not change.
+        """Return a new model for a similar system. The terms and the residual are kept, and the
+        coefficients are refitted to new data. This model does not change.
 
         Coefficients are expected to differ from the old ones by some share of their size. This
         share is estimated from the new data, and so are the errors of the changes, by run or

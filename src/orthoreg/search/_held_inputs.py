@@ -21,9 +21,9 @@ def held_inputs(
 ) -> tuple[str, ...]:
     """Return the inputs that the data show to be held between rows.
 
-    Inputs are added one after the other while trajectories of the same equations score better by
+    Inputs are added one at a time, as long as trajectories of the same equations score better by
     more than `HELD_INPUT_GAIN`. All readings are matched to segments of the same length, the
-    shortest on which the misfit exceeds the noise; if there are none, no input is held.
+    shortest on which the misfit exceeds the noise; if there is no such length, no input is held.
     """
     known = knowledge or Knowledge.none(field.features.mask.shape)
     data = data.subsample_rows(limits.SEARCH_ROWS)

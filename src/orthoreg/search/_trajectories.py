@@ -379,8 +379,8 @@ class TermSearch:
                 yield replace(self.field, features=features, parameters=None)
 
     def _integral_proposal(self, start: HybridField, max_rows: int) -> _IntegralProposal:
-        """Return the field with the terms that the integral form prefers on such stretches, and the
-        candidates that reduce its residual most."""
+        """Return the field with the terms that the integral form prefers on stretches of about
+        `max_rows` rows, and the candidates that reduce its residual most."""
         coefficients, candidates = np.array(start.coefficients), np.array(self._open)
         max_candidates = limits.MAX_CANDIDATES // max(len(candidates), 1)
         max_candidates = max(max_candidates, limits.MIN_CANDIDATES)
@@ -438,7 +438,7 @@ class TermSearch:
         """Return whether an equation with changed terms has terms that are many times larger than
         their sum. Such sets imitate a missing term and fail outside the data.
 
-        At an equilibrium the true terms cancel as well, so that a set that leaves only noise is
+        At an equilibrium, the true terms cancel as well, so a set that leaves only noise is
         kept, unless the other terms cancel sines and cosines: 1 - theta**2/2 - cos(theta) is in
         effect a fourth power.
         """

@@ -431,7 +431,7 @@ def _theta(setting: Objective, segments: Segments, rows: Rows) -> np.ndarray:
         worst = int(np.argmax(largest))
         raise DataError(
             f"Library term '{setting.features.names[worst]}' reaches {largest[worst]:.1e} on the "
-            f"data, too much for Adam's single precision. Use Adam(normalize=True), rescale the "
+            f"data, too large for Adam's single precision. Use Adam(normalize=True), rescale the "
             f"data, or use solver=Exact()."
         )
     sizes = [np.abs(part).max(initial=0.0) for part in (points, segments.targets)]
