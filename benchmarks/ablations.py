@@ -127,7 +127,7 @@ def _no_exchange() -> None:
 
 def _no_search() -> None:
     structure = importlib.import_module("orthoreg.search._trajectories")
-    structure._Search._improved = lambda self, best, *rest: (best, self._linearized(best))
+    structure.TermSearch._improved = lambda self, best, *rest: (best, self._linearized(best))
 
 
 def _one_length() -> None:
@@ -137,7 +137,7 @@ def _one_length() -> None:
 
 def _no_integral_form() -> None:
     structure = importlib.import_module("orthoreg.search._trajectories")
-    structure._Search._initial_fields = lambda self: [self.field]
+    structure.TermSearch._initial_fields = lambda self: [self.field]
 
 
 def _plain_covariance() -> None:
@@ -147,7 +147,7 @@ def _plain_covariance() -> None:
 
 def _white_noise() -> None:
     structure = importlib.import_module("orthoreg.search._trajectories")
-    structure._Search.correlated_noise = lambda self: None
+    structure.TermSearch.correlated_noise = lambda self: None
 
 
 def _no_outliers() -> None:

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from numpy.testing import assert_array_equal
 from scipy.integrate import solve_ivp
 
 import orthoreg as og
@@ -96,6 +97,12 @@ def test_explicit_parts_are_used(prey):
     slopes = og.VectorField().observe(prey[0]).targets
     given = prey[0].with_derivatives(slopes)
     assert og.OrthoReg("poly(2)").fit(given).refinement_ is None
+
+
+def test_the_default_loss_given_explicitly_changes_nothing(prey, fitted):
+    model = og.OrthoReg("poly(2)", loss=og.Auto()).fit(prey[0])
+    assert_array_equal(model.coefficients_, fitted.coefficients_)
+    assert model.parameter_intervals_ == fitted.parameter_intervals_
 
 
 @pytest.mark.slow

@@ -94,15 +94,15 @@ def test_probabilities_are_those_of_noise():
 
 def test_matched_sets_count_with_their_own_score(monkeypatch):
     """The score of a matched set replaces that of its linearization."""
-    from orthoreg.search._trajectories import _ScoredSet, _Search
+    from orthoreg.search._trajectories import TermSearch, _ScoredSet
 
-    weigh, seen = _Search._inclusion, []
+    weigh, seen = TermSearch._inclusion, []
 
     def kept(self, best, *linearized):
         seen.append((self, best, linearized))
         return weigh(self, best, *linearized)
 
-    monkeypatch.setattr(_Search, "_inclusion", kept)
+    monkeypatch.setattr(TermSearch, "_inclusion", kept)
     data = runs(0.02)
     field = og.OrthoReg("poly(1)", og.Zero()).fit(data).field_
     choose_structure(field, data, np.ones((2, 3), dtype=bool))

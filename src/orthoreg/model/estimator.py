@@ -126,20 +126,21 @@ class OrthoReg(AbstractModel):
             selection = Extrapolation()
         elif selection is None and self.solver is None:
             selection = Shrinkage()  # estimates the terms that L1 selects again, without shrinkage
+        default_solver = Exact(normalize=True, most_rows=limits.MAX_RESIDUAL_ROWS)
+        loss = Auto() if self.loss is None else self.loss
+        solver = default_solver if self.solver is None else self.solver
         sparsity = 0.0 if self.sparsity is None else self.sparsity
         return Recipe(
             Polynomial(2) + Fourier(1) if self.library is None else as_library(self.library),
             RandomFeatures() if self.augmentation is None else self.augmentation,
             Regularization(sparsity, self.orthogonality, self.magnitude),
-            Auto() if self.loss is None else self.loss,
-            Exact(normalize=True, most_rows=limits.MAX_RESIDUAL_ROWS)
-            if self.solver is None
-            else self.solver,
+            loss,
+            solver,
             selection,
             Gate() if self.gate is True else self.gate or None,
             self.seed,
             library_is_default=self.library is None,
             fallback_sparsity=limits.FALLBACK_SPARSITY if self.selection is None else None,
-            follows_trajectories=self.loss is None and self.solver is None,
+            follows_trajectories=loss == Auto() and solver == default_solver,
             physics=self.physics,
         )

@@ -1,6 +1,6 @@
 """Choice of terms: by trajectories here, by rows in `rows`, and formulas in `formulas`."""
 
+from ._held_inputs import held_inputs as held_inputs
 from ._proposals import antiderivative as antiderivative
 from ._proposals import stretch_of_row as stretch_of_row
 from ._trajectories import choose_structure as choose_structure
-from ._trajectories import held_inputs as held_inputs

@@ -69,7 +69,7 @@ def choose_structure(
     """
     known = knowledge or Knowledge.none(field.features.mask.shape)
     data = data.subsample_rows(limits.SEARCH_ROWS)
-    search = _Search(
+    search = TermSearch(
         field, data, allowed, dict(interpolation or {}), dict(bounds or {}), known, parameter_grids
     )
     best = search.run()
@@ -81,48 +81,8 @@ def choose_structure(
     return best
 
 
-def held_inputs(
-    field: HybridField,
-    data: Dataset,
-    interpolation: Mapping[str, str],
-    *,
-    bounds: Mapping[str, tuple[float, float]] | None = None,
-    knowledge: Knowledge | None = None,
-) -> tuple[str, ...]:
-    """Return the inputs that the data show to be held between rows.
-
-    Inputs are added one after the other while trajectories of the same equations score better by
-    more than `HELD_INPUT_GAIN`. All readings are matched to segments of the same length, the
-    shortest on which the misfit exceeds the noise; if there are none, no input is held.
-    """
-    known = knowledge or Knowledge.none(field.features.mask.shape)
-    data = data.subsample_rows(limits.SEARCH_ROWS)
-    kinds, held = dict(interpolation), []
-    candidates = [
-        name for name in kinds if kinds[name] != "hold" and name != data.schema.time_index
-    ]
-
-    def trial(kinds: Mapping[str, str], length: int | None = None) -> _Trial | None:
-        no_terms = np.zeros_like(field.features.mask)
-        search = _Search(field, data, no_terms, kinds, dict(bounds or {}), known)
-        return search.first_misfit(length)
-
-    current = trial(kinds) if candidates else None
-    while candidates and current is not None:
-        trials = {n: trial({**kinds, n: "hold"}, current.stage.length) for n in candidates}
-        best = _best(list(trials.values()))
-        if best is None or not best.score < current.score - limits.HELD_INPUT_GAIN:
-            break
-        current = best
-        name = next(name for name in candidates if trials[name] is best)
-        kinds[name] = "hold"
-        candidates.remove(name)
-        held.append(name)
-    return tuple(held)
-
-
 @final
-class _Trial(NamedTuple):
+class Trial(NamedTuple):
     """A field matched to segments of one length, its score and its misfit in noise variances."""
 
     field: HybridField
@@ -171,7 +131,7 @@ class _Roles(NamedTuple):
 
 
 @final
-class _Search:
+class TermSearch:
     """A search for terms on one set of runs."""
 
     def __init__(
@@ -200,7 +160,7 @@ class _Search:
 
     def run(self) -> StructureChoice | None:
         """Return the best model, on segments from the shortest to the longest possible."""
-        best: _Trial | None = None
+        best: Trial | None = None
         states = self.data.plan.smoothed
         linearization: tuple[Problem, Quadratic] | None = None
         rivals: list[HybridField] = []
@@ -208,7 +168,7 @@ class _Search:
             self._scored = []
             if best is None:
                 fields = self._initial_fields()
-                trial = _best([self._try(field, length, states) for field in fields])
+                trial = best_trial([self._try(field, length, states) for field in fields])
             elif self._errors_grow(best, length, states):
                 break
             else:
@@ -228,7 +188,7 @@ class _Search:
             self._score.max_noise_ratio, self._score.correlated_noise, inclusion,
         )  # fmt: skip
 
-    def first_misfit(self, length: int | None = None) -> _Trial | None:
+    def first_misfit(self, length: int | None = None) -> Trial | None:
         """Return the field matched to segments of this length, or to the shortest on which its
         misfit exceeds the noise; None if there are none, or trajectories do not follow the data.
         For clean data only the shortest segments are tried."""
@@ -247,8 +207,8 @@ class _Search:
         return None
 
     def _improved(
-        self, best: _Trial, states: Float[np.ndarray, "N n"], rivals: Sequence[HybridField]
-    ) -> tuple[_Trial, tuple[Problem, Quadratic] | None]:
+        self, best: Trial, states: Float[np.ndarray, "N n"], rivals: Sequence[HybridField]
+    ) -> tuple[Trial, tuple[Problem, Quadratic] | None]:
         """Return the best model on segments of this length, and its linearization. If no proposal
         is better, the `rivals` from shorter segments are tried as well."""
         while True:
@@ -278,7 +238,7 @@ class _Search:
         length: int,
         states: Float[np.ndarray, "N n"],
         previous: Stage | None = None,
-    ) -> _Trial | None:
+    ) -> Trial | None:
         """Match a set of terms, and remember its score."""
         trial = self._match(field, length, states, previous)
         score, matched = (np.inf, field) if trial is None else (trial.score, trial.field)
@@ -289,13 +249,13 @@ class _Search:
         support = _support(field)
         return any(np.array_equal(support, scored.support) for scored in self._scored)
 
-    def _rivals(self, best: _Trial) -> list[HybridField]:
+    def _rivals(self, best: Trial) -> list[HybridField]:
         """Return the sets that are nearly as good as the best one on short segments."""
         near = [s for s in self._scored if best.score < s.score < best.score + limits.RIVAL]
         return [s.field for s in sorted(near, key=lambda s: s.score)[: limits.MAX_RIVALS]]
 
     def _proposals(
-        self, best: _Trial, problem: Problem, quadratic: Quadratic
+        self, best: Trial, problem: Problem, quadratic: Quadratic
     ) -> Iterator[HybridField]:
         """Yield fields with other sets of terms, in the order of their linearized scores."""
         roles = self._roles(problem.constants)
@@ -337,7 +297,7 @@ class _Search:
         return self._within_bounds(problem.constants.write(problem.field, p))
 
     def _near_fields(
-        self, best: _Trial, problem: Problem, quadratic: Quadratic
+        self, best: Trial, problem: Problem, quadratic: Quadratic
     ) -> Iterator[HybridField]:
         """Yield the fields with the sets near the best one that seem to be better, but were not
         matched."""
@@ -352,7 +312,7 @@ class _Search:
                 yield field
 
     def _near_scores(
-        self, best: _Trial, problem: Problem, quadratic: Quadratic
+        self, best: Trial, problem: Problem, quadratic: Quadratic
     ) -> dict[bytes, float]:
         """Return the scores of sets near the best one, relative to it."""
         roles = self._roles(problem.constants)
@@ -365,7 +325,7 @@ class _Search:
             self._prices(roles), quadratic.temperature(), matched,
         )  # fmt: skip
 
-    def _inclusion(self, best: _Trial, problem: Problem, quadratic: Quadratic) -> Inclusion:
+    def _inclusion(self, best: Trial, problem: Problem, quadratic: Quadratic) -> Inclusion:
         """Return the probability of each term: the share of exp(-score / temperature) that sets
         with the term have among all sets near the best one. Scores are those of the linearization,
         or of trajectories for sets that were matched."""
@@ -453,7 +413,7 @@ class _Search:
         length: int,
         states: Float[np.ndarray, "N n"],
         previous: Stage | None = None,
-    ) -> _Trial | None:
+    ) -> Trial | None:
         """Return the field matched to segments of this length, starting from these states."""
         problem = self._problem(field)
         if not problem.constants.size:
@@ -470,7 +430,7 @@ class _Search:
         if not follows_data(problem, shorter, stage, limits.SEARCH_EFFORT):
             return None
         matched = problem.constants.write(field, stage.p)
-        trial = _Trial(matched, stage, *self._score.of_stage(problem, stage, _support(matched)))
+        trial = Trial(matched, stage, *self._score.of_stage(problem, stage, _support(matched)))
         is_noise = trial.misfit <= self._score.max_noise_ratio
         return None if not is_longer and self._cancels(matched, is_noise) else trial
 
@@ -508,7 +468,7 @@ class _Search:
         )
         return Problem.of(field, constants, self.data, self._interpolation, growing_noise=True)
 
-    def _linearized(self, trial: _Trial) -> tuple[Problem, Quadratic] | None:
+    def _linearized(self, trial: Trial) -> tuple[Problem, Quadratic] | None:
         """Return the sum of squares of all candidates, linearized at a matched field."""
         problem = self._problem(trial.field, self._open | trial.support)
         stage = trial.stage
@@ -526,7 +486,7 @@ class _Search:
         is_open = is_coefficient & self._open[rows, columns] & ~self._known.required[rows, columns]
         return _Roles(rows, columns, is_coefficient, is_open, ~is_open)
 
-    def _errors_grow(self, best: _Trial, length: int, states: Float[np.ndarray, "N n"]) -> bool:
+    def _errors_grow(self, best: Trial, length: int, states: Float[np.ndarray, "N n"]) -> bool:
         """Return whether chaos prevents a match to segments of this length."""
         problem = self._problem(best.field)
         segments = cut(self.data, length, limits.STAGE_ROWS)
@@ -556,5 +516,5 @@ def _support(field: HybridField) -> Bool[np.ndarray, "c K"]:
     return np.asarray(field.coefficients) != 0
 
 
-def _best(trials: list[_Trial | None]) -> _Trial | None:
+def best_trial(trials: list[Trial | None]) -> Trial | None:
     return min((t for t in trials if t is not None), key=lambda t: t.score, default=None)

@@ -1,0 +1,51 @@
+"""Which inputs keep their value between rows, as the trajectories show."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from ..data import Dataset
+from ..field.hybrid import HybridField
+from ..matching import _limits as limits
+from ..physics import Knowledge
+from ._trajectories import TermSearch, Trial, best_trial
+
+
+def held_inputs(
+    field: HybridField,
+    data: Dataset,
+    interpolation: Mapping[str, str],
+    *,
+    bounds: Mapping[str, tuple[float, float]] | None = None,
+    knowledge: Knowledge | None = None,
+) -> tuple[str, ...]:
+    """Return the inputs that the data show to be held between rows.
+
+    Inputs are added one after the other while trajectories of the same equations score better by
+    more than `HELD_INPUT_GAIN`. All readings are matched to segments of the same length, the
+    shortest on which the misfit exceeds the noise; if there are none, no input is held.
+    """
+    known = knowledge or Knowledge.none(field.features.mask.shape)
+    data = data.subsample_rows(limits.SEARCH_ROWS)
+    kinds, held = dict(interpolation), []
+    candidates = [
+        name for name in kinds if kinds[name] != "hold" and name != data.schema.time_index
+    ]
+
+    def trial(kinds: Mapping[str, str], length: int | None = None) -> Trial | None:
+        no_terms = np.zeros_like(field.features.mask)
+        search = TermSearch(field, data, no_terms, kinds, dict(bounds or {}), known)
+        return search.first_misfit(length)
+
+    current = trial(kinds) if candidates else None
+    while candidates and current is not None:
+        trials = {n: trial({**kinds, n: "hold"}, current.stage.length) for n in candidates}
+        best = best_trial(list(trials.values()))
+        if best is None or not best.score < current.score - limits.HELD_INPUT_GAIN:
+            break
+        current = best
+        name = next(name for name in candidates if trials[name] is best)
+        kinds[name] = "hold"
+        candidates.remove(name)
+        held.append(name)
+    return tuple(held)
