@@ -236,11 +236,11 @@ def test_what_is_known_draws_the_network_towards_it(fitted):
 REFUSED = {
     "target that is no state": (
         lambda: og.PINN({"x0": "x1"}, width=8, depth=1, solver=QUICK).fit(X, Y[:, 0]),
-        "name 'x0', which is not an equation. The equations are 'y0'",
+        "refer to 'x0', which is not an equation. The equations are 'y0'",
     ),
     "unknown state": (
         lambda: og.PINN({"omega": "x0"}, width=8, depth=1, solver=QUICK).fit(X, Y),
-        "name 'omega', which is not an equation. The equations are 'x0', 'x1'",
+        "refer to 'omega', which is not an equation. The equations are 'x0', 'x1'",
     ),
     "state with a typo": (
         lambda: og.PINN({"X0": "x0"}, width=8, depth=1, solver=QUICK).fit(X, Y),

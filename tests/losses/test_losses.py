@@ -365,7 +365,7 @@ REFUSED = {
     "nothing known": (lambda: Informed({}), InputError, "known equations by state"),
     "unknown state": (
         lambda: og.OrthoReg(loss=Informed({"x9": "x1"}), solver=QUICK).fit(STATES, STATES),
-        InputError, "name 'x9', which is not an equation.*'x0', 'x1'",
+        InputError, "refer to 'x9', which is not an equation.*'x0', 'x1'",
     ),
     "unknown variable": (
         lambda: og.OrthoReg(loss=Informed({"x0": "y"}), solver=QUICK).fit(STATES, STATES),

@@ -36,8 +36,9 @@ class Extrapolation(AbstractSelection):
     The states are split in several ways into an inner and an outer part: a shell around their mean,
     half-spaces along each variable, the runs that go furthest, the last part of every run. Sets of
     terms are fitted on the inner part and scored on the outer part. The selected set is
-    the smallest that no other beats by more than one standard error of their difference. All selections refuse
-    sets whose terms, about the mean of the data, are more than ten times larger than their sum.
+    the smallest that no other beats by more than one standard error of their difference. All
+    selections refuse sets whose terms, about the mean of the data, are more than ten times larger
+    than their sum.
 
     Parameters
     ----------
