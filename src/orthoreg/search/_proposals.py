@@ -21,7 +21,7 @@ TermMask = Bool[np.ndarray, " P"]
 class Quadratic(NamedTuple):
     """RSS(p) = square - 2 g'(p - center) + (p - center)'H(p - center) over `rows` values, in noise
     variances, for free numbers p. The initial values of all segments, `n_starts` in number, are
-    eliminated."""
+    eliminated. Differences below `min_rss` are rounding and count for no set."""
 
     H: np.ndarray
     g: np.ndarray
@@ -29,6 +29,7 @@ class Quadratic(NamedTuple):
     rows: float
     n_starts: int
     center: np.ndarray | float = 0.0
+    min_rss: float = 0.0
 
     def without_given(self, w: Float[np.ndarray, " K"]) -> "Quadratic":
         """Return the same function of the changes from the coefficients w."""
@@ -246,7 +247,11 @@ def neighbours(
     exchanged[np.ix_(removable, outside)] = removed[removable][:, None] - _gains(slope, pivot)
     coefficients = np.zeros(size)
     coefficients[inside] = w / scale[inside]
-    return Neighbours(rss, coefficients, added, removed, exchanged)
+    floor = quadratic.min_rss
+    return Neighbours(
+        max(rss, floor), coefficients, np.maximum(added, floor), np.maximum(removed, floor),
+        np.maximum(exchanged, floor),
+    )  # fmt: skip
 
 
 def descend(

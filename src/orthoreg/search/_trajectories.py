@@ -472,10 +472,13 @@ class TermSearch:
         """Return the sum of squares of all candidates, linearized at a matched field."""
         problem = self._problem(trial.field, self._open | trial.support)
         stage = trial.stage
-        sigma = np.maximum(stage.sigma, limits.ROUNDING_FLOOR * problem.sizes)
-        sigma = np.where(problem.measured, sigma, np.inf)
+        floor, m = limits.ROUNDING_FLOOR * problem.sizes, problem.measured
+        sigma = np.where(m, np.maximum(stage.sigma, floor), np.inf)
         quadratic = linearize(problem, stage.normal.states, stage.segments, stage.substeps, sigma)
-        return None if quadratic is None else (problem, quadratic)
+        if quadratic is None:
+            return None
+        is_rounding = bool((stage.sigma[m] < floor[m]).all())
+        return problem, quadratic._replace(min_rss=quadratic.rows if is_rounding else 0.0)
 
     def _roles(self, constants: Constants) -> _Roles:
         size, count = constants.size, len(constants.lead)
