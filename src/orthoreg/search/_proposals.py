@@ -270,10 +270,17 @@ def descend(
         gain, move = _best_move(near, price, temperature)
         if not gain > 1e-9:
             break
-        support = support ^ np.isin(np.arange(len(support)), move)
+        support = toggled(support, move)
         near = neighbours(quadratic, support, candidates, required)
     score = near.rss / (2 * temperature) + float(price[support].sum())
     return score, support, near
+
+
+def toggled(support: TermMask, terms: list) -> TermMask:
+    """Return the set with these terms added if they are outside it, and removed otherwise."""
+    result = support.copy()
+    result[terms] ^= True
+    return result
 
 
 def neighbour_scores(
@@ -304,7 +311,6 @@ def sets_within(
     Sets that were `matched` have the score given there, not that of the linearization.
     [Occam's window, Madigan and Raftery 1994]
     """
-    size = len(support)
     near = neighbours(quadratic, support, candidates, required)
     origin = neighbour_scores(near, support, price, temperature)[0]
     scores = {**matched, support.tobytes(): 0.0}
@@ -323,7 +329,7 @@ def sets_within(
             *((exchanged[j, k], [j, k]) for j, k in np.argwhere(exchanged < limit)),
         ]
         for value, move in close:
-            other = (current ^ np.isin(np.arange(size), move)).tobytes()
+            other = toggled(current, move).tobytes()
             if other not in scores:
                 scores[other] = float(value - origin)
                 heappush(queue, (scores[other], other))

@@ -38,6 +38,7 @@ from ._proposals import (
     neighbours,
     screened,
     sets_within,
+    toggled,
 )
 
 
@@ -279,7 +280,7 @@ class TermSearch:
             *((exchanged[j, k], [j, k]) for j, k in np.argwhere(exchanged < limit)),
         ]
         for value, move in close:
-            support = current ^ np.isin(np.arange(len(current)), move)
+            support = toggled(current, move)
             scores.setdefault(support.tobytes(), (float(value), support))
         ordered = sorted(scores.values(), key=lambda item: item[0])[: limits.MAX_PROPOSALS]
         for _, support in ordered:
