@@ -151,7 +151,7 @@ def _strength(evidence: Evidence) -> Verdict:
         9,
         "An intermediate lam gives the best trade-off between F1 and out-of-distribution error.",
         ("fig:ablations", "subsec:ablations"),
-        "On the pendulum, for lam from 0.0005 to 50: holds if a lam between the ends is better "
+        "Over lam from 0.0005 to 50 on the pendulum: holds if a lam between the ends is better "
         "than each end in F1 or in T3 derivative error by more than the larger standard deviation, "
         "and not worse in either of them by more than that.",
         "a figure without numbers",
