@@ -1,4 +1,4 @@
-"""From rows to a model, as pure functions on plain data."""
+"""Fitting: from rows to a fitted model, as pure functions on plain data."""
 
 from ._adapt import adapt as adapt
 from ._adapt import describe as describe

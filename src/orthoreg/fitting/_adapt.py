@@ -1,4 +1,4 @@
-"""Coefficients for a similar system, from one pass over its data."""
+"""Refit the coefficients of a model to a similar system, in one pass over the data."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -29,9 +29,9 @@ from . import _limits as limits
 def adapt(field: HybridField, rows: AnyRows, knowledge: Knowledge | None = None) -> FitResult:
     """Return new coefficients of the terms for these rows; the residual and given values are fixed.
 
-    Of all coefficients that satisfy relations and bounds, those with the nearest values on the rows
-    are taken. The only basis functions of the result are the values of the residual; it does not
-    minimize an objective.
+    Among all coefficients that satisfy relations and bounds, the solution has the closest values on
+    the rows. The values of the residual are the only basis functions of the result. The result does
+    not minimize an objective.
     """
     old = np.asarray(field.coefficients)
     if not old.any():
@@ -54,7 +54,8 @@ def adapt(field: HybridField, rows: AnyRows, knowledge: Knowledge | None = None)
 def _constrained(
     known: Knowledge, new: Float[np.ndarray, "c K"], total: Moments
 ) -> Float[np.ndarray, "c K"]:
-    """Return the coefficients that satisfy all constraints, with the nearest values on the rows."""
+    """Return the coefficients that satisfy all constraints and give the closest values on the
+    rows."""
     new = np.where(known.given, known.low, new)
     for equations in known.coupled(known.touches(new != 0), new != 0):
         terms = [np.flatnonzero(new[c]) for c in equations]
@@ -72,8 +73,8 @@ def _constrained(
 
 
 def describe(field: HybridField, rows: AnyRows, knowledge: Knowledge | None = None) -> FitResult:
-    """Return the result of the unchanged field on these rows. Its only basis functions are the
-    values of the residual; it does not minimize an objective."""
+    """Return the result of the unchanged field on these rows. The values of the residual are its
+    only basis functions. It does not minimize an objective."""
     parts = _moments(field, rows)
     coefficients = np.asarray(field.coefficients)
     known = knowledge or Knowledge.none(coefficients.shape)
@@ -96,7 +97,7 @@ def _fit_result(
     equations = []
     for c, row in enumerate(coefficients):
         used = np.flatnonzero(row)
-        free = used[~known.given[c, used]]  # given terms need no independence
+        free = used[~known.given[c, used]]  # given terms need not be independent
         equations.append(
             EquationFit(
                 terms=used,
@@ -118,7 +119,7 @@ def _fit_result(
 def _normal_equations(
     folds: Sequence[Moments], w: Float[np.ndarray, " K"], used: np.ndarray, c: int
 ) -> tuple[Float[np.ndarray, "S k k"], Float[np.ndarray, "S k"]]:
-    """Return X'X and X'e of each stretch, where X are the contributions w_k theta_k and e the
+    """Return X'X and X'e of each stretch, where X has the contributions w_k theta_k and e the
     errors."""
     scale = w[used]
     grams = np.stack([m.count * m.A[np.ix_(used, used)] for m in folds]) * np.outer(scale, scale)
@@ -133,8 +134,8 @@ def _relative_changes(
 ) -> Float[np.ndarray, " k"]:
     """Return the relative change b of each coefficient.
 
-    b ~ N(0, tau^2) and e = X b + noise, so that b = (X'X + (s^2 / tau^2) I)^-1 X'e. The noise s^2
-    per independent row is estimated from the variation of X'(e - X b) over stretches, since errors
+    With b ~ N(0, tau^2) and e = X b + noise, b = (X'X + (s^2 / tau^2) I)^-1 X'e. The noise s^2 per
+    independent row is estimated from the variation of X'(e - X b) between stretches, because errors
     of neighbouring rows are not independent. tau maximizes the evidence.
     """
     values, axes = np.linalg.eigh(grams.sum(axis=0))

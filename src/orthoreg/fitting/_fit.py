@@ -1,4 +1,4 @@
-"""`Recipe`, the parts of a model, and `Fit`, the frozen result of fitting them."""
+"""`Recipe`, the components of a model, and `Fit`, the frozen result of fitting them."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -28,12 +28,13 @@ from . import _limits as limits
 @final
 @dataclass(frozen=True, eq=False)
 class Recipe:
-    """The parts of a model.
+    """The components of a model.
 
-    `library_is_default`: the user did not choose the library. `fallback_sparsity` selects terms if
-    the loss has no rows for the selection; without it, this is an error. With
-    `follows_trajectories`, forecasts decide about the residual, and the constants of noisy runs are
-    matched to trajectories. `physics` is prior knowledge, `units` are those of the columns.
+    `library_is_default` is true if the user did not choose the library. `fallback_sparsity` selects
+    terms if the loss has no rows for the selection; without it, this case is an error. With
+    `follows_trajectories`, forecasts decide whether the residual is kept, and the constants of
+    noisy runs are matched to trajectories. `physics` is prior knowledge, and `units` are the units
+    of the columns.
     """
 
     library: AbstractLibrary
@@ -77,8 +78,8 @@ class Recipe:
 
 
 def needs_rows(recipe: Recipe) -> bool:
-    """Return whether a fit needs rows one by one. Networks trained by gradients and losses that are
-    predictions in time do; otherwise sums over rows suffice."""
+    """Return whether a fit needs individual rows. Networks trained by gradients and losses that
+    predict in time need them; otherwise, sums over rows are sufficient."""
     return recipe.solver.needs_rows or not recipe.loss.is_linear
 
 
@@ -97,9 +98,10 @@ class TrainingRuns:
 class Columns:
     """Names and meaning of the columns of the training data.
 
-    `outputs` are the variables whose derivatives the equations describe, `interpolation` that of
-    inputs between samples, `loss` the loss that turned the data into rows. `target_is_flat`: the
-    targets had a single dimension. `feature_names` are those of a frame, as in scikit-learn.
+    `outputs` are the variables whose derivatives the equations describe, `interpolation` is the
+    interpolation of inputs between samples, and `loss` is the loss that converted the data to rows.
+    `target_is_flat` is true if the targets were one-dimensional. `feature_names` are the column
+    names of a data frame, as in scikit-learn.
     """
 
     schema: Schema
@@ -113,14 +115,14 @@ class Columns:
 @final
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """Result of a fit. A model holds one; every change makes a new one.
+    """Result of a fit. A model holds one `Fit`; every change creates a new one.
 
     From rows: the field, its certificate, the selection of terms, the training, and the range of
     each variable. From trajectories: the refinement of constants, the probabilities of terms, and
-    the interpolation of inputs. `uncertainty` is that of rows, used without a refinement. From
-    named data: the columns, the knowledge about coefficients and the bounds of inner
-    parameters, the noisy runs from which intervals are computed, and accepted proposals. From a
-    model file: the stored evidence about the terms, since files have no moments.
+    the interpolation of inputs. `uncertainty` comes from rows and is used without a refinement.
+    From named data: the columns, the knowledge about coefficients, the bounds of inner parameters,
+    the noisy runs from which intervals are computed, and accepted proposals. From a model file: the
+    stored evidence about the terms, because model files contain no moments.
     """
 
     field: HybridField
@@ -146,7 +148,7 @@ class Fit:
         bounds: Mapping[str, tuple[float, float]],
         runs: TrainingRuns | None = None,
     ) -> "Fit":
-        """Return the fit of rows as one of named data. `runs` are kept if intervals will be
+        """Return the fit of rows as a fit of named data. `runs` are kept if intervals will be
         computed from them."""
         keeps_runs = runs is not None and _needs_runs(self, runs)
         if self.interpolation is not None:
@@ -160,7 +162,8 @@ class Fit:
         )
 
     def with_field(self, field: HybridField, certificate: Certificate) -> "Fit":
-        """Return the fit with a new field for other data, without statements about the old one."""
+        """Return the fit with a new field for other data, without results that describe the old
+        field."""
         assert self.columns is not None
         selection = self.selection
         return Fit(
@@ -176,8 +179,8 @@ class Fit:
 
     @cached_property
     def matched(self) -> Refinement | None:
-        """The refinement of the constants on trajectories. If the fit was not refined, it is
-        computed from the noisy runs that were kept, since derivatives are biased by noise."""
+        """The refinement of the constants on trajectories. If the fit was not refined, the
+        refinement is computed from the stored noisy runs, because noise biases derivatives."""
         is_kept = self.refinement is not None and self.refinement.kept
         if is_kept or self.runs is None:
             return self.refinement
@@ -192,8 +195,9 @@ class Fit:
 
     @cached_property
     def estimates(self) -> Uncertainty | None:
-        """The constants with their joint covariance, the source of all intervals: from
-        trajectories, otherwise from rows. None if there are too few rows to show noise."""
+        """The constants with their joint covariance, from which all intervals are computed. They
+        come from trajectories if available, otherwise from rows. None if there are too few rows to
+        show noise."""
         matched = self.matched
         if matched is None or matched.uncertainty is None:
             return self.uncertainty
@@ -203,8 +207,8 @@ class Fit:
 
     @cached_property
     def evidence(self) -> TermEvidence | None:
-        """Evidence about the terms from resamples and trajectories; None if no selection chose them
-        and runs are not noisy."""
+        """Evidence about the terms from resamples and trajectories. None if no selection chose the
+        terms and runs are not noisy."""
         evidence = self._selection_evidence
         return self._trajectory_evidence() if evidence is None else self.with_intervals(evidence)
 
@@ -242,8 +246,8 @@ class Fit:
 
     @property
     def _trajectories_show_noise(self) -> bool:
-        """Whether the residuals of trajectories are noise, not rounding of integrators and
-        files."""
+        """Whether the residuals of trajectories are noise rather than rounding errors of
+        integrators and files."""
         matched = self.matched
         if matched is None or matched.noise is None:
             return False
@@ -254,7 +258,7 @@ class Fit:
     def _trajectory_evidence(self) -> TermEvidence | None:
         """Return the evidence from trajectories alone, for terms that no selection chose.
 
-        The odds of a term are those of the Bayesian information criterion, exp(z^2 / 2) / sqrt(N),
+        The odds of a term follow from the Bayesian information criterion, exp(z^2 / 2) / sqrt(N),
         where z is its coefficient in standard errors.
         """
         matched = self.matched
@@ -273,8 +277,8 @@ class Fit:
 
 
 def _needs_runs(fit: Fit, runs: TrainingRuns) -> bool:
-    """Return whether intervals of this fit are computed from its runs: they are noisy and not too
-    large, and the fit has no residual and no jumps."""
+    """Return whether intervals of this fit are computed from its runs. This requires noisy runs
+    that are not too large, and a fit without residual and jumps."""
     return (
         fit.refinement is None
         and runs.data.n_samples <= limits.MAX_ROWS_KEPT

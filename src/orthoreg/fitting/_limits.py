@@ -1,40 +1,41 @@
 """Decisive constants of this package, each with a unit and a reason.
 
-`benchmarks/sweeps.py` varies `PREFERRED` and `EXPLAINED_NOISE`. The others were not swept.
+`benchmarks/sweeps.py` varies `PREFERRED` and `EXPLAINED_NOISE`. The other constants were not swept.
 """
 
 import numpy as np
 
 # -- sines of columns that may be angles ---------------------------------------------------
 PREFERRED = 0.25
-"""Ratio of held-out mean squares, half the error. Below it, a model with sines of a column that is
-not known to be an angle is clearly better than one without."""
+"""Ratio of held-out mean squares; 0.25 is half the error. Below it, a model with sines of a column
+that is not known to be an angle is clearly better than a model without them."""
 
 EXPLAINED_NOISE = 0.5
-"""Noise variances by which the residual may exceed the noise, since smoothed states inside terms
-are still noisy. It is at most 0.27 for pendulums at 1, 2 and 5% noise, and at least 0.66 for sines
-instead of quadratic drag or saturation."""
+"""Noise variances by which the residual may exceed the noise, because smoothed states inside terms
+are still noisy. The excess is at most 0.27 for pendulums at 1, 2 and 5% noise, and at least 0.66
+for sines that replace quadratic drag or saturation."""
 
 EXPLAINED_SHARE = 1e-4
-"""Mean square relative to that of the target, an error of 1%: maximum error of differences of clean
-samples. With sines instead of quadratic drag it is 2e-3."""
+"""Fraction of the mean square of the target; 1e-4 is an error of 1%, the maximum error of finite
+differences of clean samples. With sines instead of quadratic drag, it is 2e-3."""
 
 TURN_TOLERANCE = 0.02
-"""Share of a turn by which the range of a wrapped angle may differ from -pi to pi or 0 to 2 pi."""
+"""Fraction of a turn by which the range of a wrapped angle may differ from -pi to pi or 0 to 2
+pi."""
 
 # -- parameters inside terms ---------------------------------------------------------------
 MAX_ROWS_PARAMETERS = 4000
-"""Maximum rows for estimating parameters, and initial constants of equations with a mass matrix."""
+"""Maximum rows for estimating parameters and initial constants of equations with a mass matrix."""
 GRID_MULTIPLES = (0.03, 0.1, 0.3, 0.6, 1.0, 1.7, 3.0, 10.0, 30.0)
-"""Initial values: multiples of 1, and of the size of each variable beside a parameter or its
-inverse."""
+"""Initial values, as multiples of 1 and of the size (or inverse size) of each variable that appears
+with a parameter."""
 MAX_QUARTER_TURNS = 240
-"""Maximum frequency inside sines, in quarter turns over the range of a variable. Frequencies a
-quarter turn apart are tried: from further away, least squares converges to another minimum."""
+"""Maximum frequency inside sines, in quarter turns over the range of a variable. Frequencies are
+spaced by a quarter turn, because from larger distances least squares converges to other minima."""
 GRID_SWEEPS = 2
 """Passes over the grids of all parameters, each with the others fixed."""
 MAX_STARTS = 3
-"""Best points of the grid from which Gauss-Newton steps start."""
+"""Number of best grid points from which Gauss-Newton steps start."""
 BOUNDED_GRID_POINTS = 11
 """Grid points between two finite bounds, including them."""
 MAX_EVALUATIONS_IMPLICIT, MAX_EVALUATIONS_PARAMETERS = 50, 60
@@ -42,68 +43,69 @@ MAX_EVALUATIONS_IMPLICIT, MAX_EVALUATIONS_PARAMETERS = 50, 60
 PARAMETER_TOLERANCE = 1e-14
 """Relative tolerance of least squares for parameters."""
 SINGULAR_CUTOFF = 1e-11
-"""Share of the largest singular value. Smaller ones count as zero."""
+"""Fraction of the largest singular value. Smaller singular values count as zero."""
 NOT_FINITE_RESIDUAL = 1e6
-"""Root mean squares of the target. Residual in each row where a term is not finite."""
+"""Multiples of the root mean square of the target. Residual of each row where a term is not
+finite."""
 IMPLICIT_ROUNDS = 3
-"""Fits of equations with a mass matrix, each weighted by the errors of the one before."""
+"""Fits of equations with a mass matrix, each weighted by the errors of the previous fit."""
 
 # -- contradictions between data and knowledge ---------------------------------------------
 CONTRADICTED_EQUATION = 0.25
-"""Share of the mean square of the target. A given equation with a larger residual may contradict
+"""Fraction of the mean square of the target. A given equation with a larger residual may contradict
 the data."""
 CONTRADICTED_SYMMETRY = 0.01
 """The same for a fit with a symmetry."""
 CONTRADICTION_LIBRARY_RATIO = 0.25
-"""Share of the residual with a given equation or a symmetry. They contradict the data if the
-residual of the library without them is smaller."""
+"""Fraction of the residual with a given equation or a symmetry. The data contradict the equation or
+symmetry if the residual of the library alone is below this fraction."""
 CONTRADICTION_NOISE = 4.0
 """Noise variances. A symmetry with a smaller residual does not contradict the data."""
 
 # -- residual ------------------------------------------------------------------------------
 RESIDUAL_HELD_OUT_SHARE = 0.25
-"""Share of the data whose forecasts decide whether a residual is kept."""
+"""Fraction of the data used for the forecasts that decide whether a residual is kept."""
 MAX_ROWS_RESIDUAL_TEST = 20_000
 """Maximum rows for this decision."""
 MIN_ROWS_RESIDUAL_TEST = 40
 """Minimum rows of the held-out part and of the remainder for a comparison of forecasts."""
 RESIDUAL_ERROR_RATIO = 1.02
-"""Maximum ratio of forecast errors with and without a residual that is kept."""
+"""Maximum ratio of forecast errors with and without a residual for which the residual is kept."""
 RESIDUAL_ERROR_RATIO_NOISY = 0.98
-"""The same for noisy rows, where a residual may have learned the noise."""
+"""The same for noisy rows, where a residual may have fitted the noise."""
 LOST_FORECAST_ERROR = 0.7
-"""Standard deviations of the states. If forecasts with and without a residual have larger errors,
-it is kept."""
+"""Standard deviations of the states. If forecasts with and without a residual both have larger
+errors, the residual is kept."""
 MAX_MISFIT_MATCHED = 4.0
-"""Noise variances. With a larger misfit of trajectories, a term is missing and matching would
+"""Noise variances. A larger misfit of trajectories indicates a missing term, and matching would
 distort the constants."""
 MAX_ROWS_SYMMETRIC_SCALE = 2**17
 """Maximum rows for the scale of a symmetric residual."""
 SCALE_BITS = 33
-"""Bits of the mean and the standard deviation that scale a residual. Ten digits do not depend on
+"""Bits of the mean and standard deviation that scale a residual. About ten digits do not depend on
 the order of summation."""
 GATE_PARTS = 5
-"""Parts of the data, each of which the gate treats as unseen."""
+"""Number of parts of the data. The gate treats each part as unseen in turn."""
 
 # -- uncertainty from rows -----------------------------------------------------------------
 MIN_GROUPS = 3
 """Minimum groups, runs or stretches of runs, for standard errors."""
 CURVATURE_ROUNDING = 1e-13
-"""Share of the largest curvature. Smaller ones are rounding."""
+"""Fraction of the largest curvature. Smaller curvatures are rounding errors."""
 DERIVATIVE_ERROR_SHARE = 0.5
-"""Share of the largest effect of the error of derivatives that is added as a standard error."""
+"""Fraction of the largest effect of the derivative error that is added as a standard error."""
 
 MAX_ROWS_JUMPS = 3000
-"""Maximum rows for matching equations that jump. Steps that end at jumps take ten times as long as
-others: 25,000 rows take 90 s."""
+"""Maximum rows for matching equations with jumps. Steps that end at jumps take ten times as long
+as other steps: 25,000 rows take 90 s."""
 MAX_ROWS_KEPT = 20_000
-"""Maximum rows of noisy runs that a fit keeps for its intervals."""
+"""Maximum rows of noisy runs that a fit stores for its intervals."""
 
 # -- adaptation to new data ----------------------------------------------------------------
 ADAPT_STRETCHES = 5
-"""Stretches of rows from which the noise is estimated."""
+"""Number of stretches of rows from which the noise is estimated."""
 UNEXCITED_EIGENVALUE = 1e-12
-"""Share of the largest eigenvalue. Directions below it are not determined by the data."""
+"""Fraction of the largest eigenvalue. The data do not determine directions below it."""
 CHANGE_SCALES = np.append(0.0, np.logspace(-4, 0, 161))
-"""Share of the largest change by least squares. Candidates for the prior standard deviation of the
-changes of coefficients; the one with the largest evidence is used."""
+"""Fractions of the largest least-squares change. Candidates for the prior standard deviation of the
+coefficient changes; the candidate with the largest evidence is used."""

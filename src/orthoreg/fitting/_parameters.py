@@ -1,8 +1,9 @@
-"""Parameters inside terms, K in S/(K + S), by variable projection.
+"""Parameters inside terms, such as K in S/(K + S), by variable projection.
 
-For given parameters, the coefficients are those of least squares. The residual is a function of the
-parameters alone, which is minimized over a grid of scales of the data and then by Gauss-Newton
-steps. Constants of equations with a mass matrix start at the values of their implicit form.
+For given parameters, the coefficients are a least-squares solution. The residual is then a function
+of the parameters alone. It is minimized on a grid of values in the scale of the data and then by
+Gauss-Newton steps. Constants of equations with a mass matrix start at the values that best satisfy
+the implicit form.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,10 +23,11 @@ from . import _limits as limits
 def implicit_starts(
     systems: Sequence[ImplicitSystem], rows: Rows, bounds: Mapping[str, tuple[float, float]]
 ) -> dict[str, float]:
-    """Return the constants with the smallest errors of the equations in their implicit form.
+    """Return the constants that minimize the errors of the equations in implicit form.
 
-    A derivative in a row is the target of the row. In a window of the weak form it is a mean, and
-    its product with another factor is correct for narrow windows only. This is enough for a start.
+    The target of a row serves as its derivative. In a window of the weak form, the target is a mean
+    derivative, and its product with another factor is correct only for narrow windows. This is
+    accurate enough for initial values.
     """
     starts: dict[str, float] = {}
     for system in systems:
@@ -79,10 +81,10 @@ def estimate_parameters(
     bounds: Mapping[str, tuple[float, float]],
     knowledge: Knowledge | None = None,
 ) -> FeatureMap:
-    """Return the features with the parameters that minimize the residual of the terms of `support`.
+    """Return the features with the parameters that minimize the residual of the terms in `support`.
 
-    Parameters of other terms keep their values, or get initial ones. A parameter without bounds is
-    positive. Known and tied coefficients are respected; bounds of coefficients are not.
+    Parameters of other terms keep their values, or get initial values. A parameter without bounds
+    is positive. Known and tied coefficients are respected; bounds of coefficients are not.
     """
     known = knowledge or Knowledge.none((len(support), len(features.terms)))
     problem = VariableProjection(features, rows, known.with_support(support), known)
@@ -119,7 +121,7 @@ def estimate_parameters(
 
 @final
 class VariableProjection:
-    """Residual of least squares as a function of the parameters."""
+    """Least-squares residual as a function of the parameters."""
 
     def __init__(self, features: FeatureMap, rows: AnyRows, support: Mask, known: Knowledge):
         self.features = features
@@ -143,8 +145,8 @@ class VariableProjection:
         return self.rows.evaluate(features, self._all_rows)
 
     def __call__(self, values: Float[np.ndarray, " q"]) -> Float[np.ndarray, " R"]:
-        """Return the concatenated residuals of all targets, large values if terms are not
-        finite."""
+        """Return the concatenated residuals of all targets. If terms are not finite, return large
+        values."""
         phi = self._fixed
         phi[:, self.terms] = self.rows.evaluate(
             self.features.with_values(values).only(self.terms.tolist()), self._all_rows
@@ -199,7 +201,7 @@ def _grid(
     features: FeatureMap, rows: AnyRows, index: int, low: float, high: float
 ) -> Float[np.ndarray, " g"]:
     """Return initial values within the bounds: multiples of 1, and of the sizes of the variables
-    beside the parameter and their inverses, with both signs."""
+    that appear with the parameter and their inverses, with both signs."""
     name = features.parameters[index]
     beside = frozenset().union(
         *(variables_of(term) for term in features.terms if name in parameters_of(term))
@@ -219,7 +221,7 @@ def _grid(
 
 def _frequencies(features: FeatureMap, rows: AnyRows, name: str) -> list[Float[np.ndarray, " f"]]:
     """Return frequencies inside sines and cosines, spaced by a quarter turn over the range of the
-    variable, since least squares has many local minima."""
+    variable, because least squares has many local minima."""
     low, high = rows.extent.range
     spans = {
         float(high[v] - low[v])

@@ -1,4 +1,4 @@
-"""The fit of rows: task -> terms -> solution -> certificate and gate -> `Fit`."""
+"""Fit of rows: task -> terms -> solution -> certificate and gate -> `Fit`."""
 
 import warnings
 from collections.abc import Mapping, Sequence
@@ -43,8 +43,8 @@ def fit(recipe: Recipe, observed: AnyRows) -> Fit:
 def fit_all(recipes: Sequence[Recipe], observed: AnyRows) -> list[Fit]:
     """Return the fits of several recipes to the same rows.
 
-    All must have the same loss and solver. A gradient solver trains compatible recipes in one
-    batch.
+    All recipes must have the same loss and solver. A gradient solver trains compatible recipes in
+    one batch.
     """
     first = recipes[0]
     for recipe in recipes[1:]:
@@ -98,8 +98,7 @@ def knowledge_of(
     given: Mapping[int, int],
     clock: int | None,
 ) -> Knowledge:
-    """Return the knowledge about coefficients in a recipe's physics, for these columns and
-    equations."""
+    """Return the coefficient knowledge in a recipe's physics, for these columns and equations."""
     return bind_physics(recipe.physics, recipe.library, names, outputs, given, clock).knowledge
 
 
@@ -123,17 +122,17 @@ def residual_basis(
 
 
 def _rounded(values: Float[np.ndarray, " V"]) -> Float[np.ndarray, " V"]:
-    """Return the values rounded to ten digits, independent of units that differ by a power of
-    two."""
+    """Return the values rounded to ten digits. The rounding is the same in units that differ by a
+    power of two."""
     mantissa, power = np.frexp(values)
     return np.ldexp(np.round(np.ldexp(mantissa, limits.SCALE_BITS)), power - limits.SCALE_BITS)
 
 
 def choose_terms(recipe: Recipe, task: Task) -> tuple[Task, SelectionResult | None]:
-    """Return the task with the selected terms, and the selection; None if the recipe has none.
+    """Return the task with the selected terms, and the selection (None if the recipe has none).
 
-    The L1 norm is dropped, since it would select again. Of the default library, sines and cosines
-    are candidates only for angles, or if the data clearly prefer them.
+    The L1 norm is dropped, because it would select terms again. In the default library, sines and
+    cosines are candidates only for angles, or if the data clearly prefer them.
     """
     task = with_parameters(recipe, task, task.support)
     if recipe.selection is None:
@@ -147,7 +146,7 @@ def choose_terms(recipe: Recipe, task: Task) -> tuple[Task, SelectionResult | No
         selection, left_out = choose_default_terms(task, recipe.units, select)
     else:
         selection = _selected(recipe, task)
-    if task.features.parameters:  # estimate them again with the selected terms only
+    if task.features.parameters:  # estimate them again, with the selected terms only
         task = with_parameters(recipe, task, selection.support)
         candidates = replace(task, support=task.support & ~left_out)
         selection = _selected(recipe, candidates)
@@ -163,7 +162,7 @@ def choose_terms(recipe: Recipe, task: Task) -> tuple[Task, SelectionResult | No
 
 
 def _selected(recipe: Recipe, task: Task) -> SelectionResult:
-    """Return the recipe's selection, with the required terms."""
+    """Return the recipe's selection, with the required terms added."""
     assert recipe.selection is not None
     selection = recipe.selection.select(task)
     return replace(selection, support=task.known.with_support(selection.support))
@@ -209,13 +208,13 @@ def finish(
 
 
 def _region(gate: Gate, task: Task, field: HybridField) -> Region:
-    """Return the region of the training data, and of their images under known symmetries."""
+    """Return the region of the training data and of their images under known symmetries."""
     observed, symmetries = task.observed, task.known.symmetries
     clock = observed.time_index
     periods = np.zeros(0) if symmetries is None or not symmetries.any else symmetries.periods
 
     def points_of(rows: Rows) -> Float[np.ndarray, "M V"]:
-        """Return the points without time, which is not a distance, and modulo periods."""
+        """Return the points modulo periods and without time, which is not a distance."""
         points = rows.points
         if clock is not None:
             points = np.array(points)
@@ -242,8 +241,8 @@ def _region(gate: Gate, task: Task, field: HybridField) -> Region:
 
 
 def warn_of_contradictions(task: Task, solution: Solution) -> None:
-    """Warn of given equations and symmetries with a large residual that the terms of the library
-    explain without them."""
+    """Warn of given equations and symmetries with a large residual that the library explains
+    without them."""
     known = task.known
     if task.linear is None or not known.beyond(task.given):
         return
@@ -256,7 +255,7 @@ def warn_of_contradictions(task: Task, solution: Solution) -> None:
             continue
         free = _unexplained(library, terms, c) / size
         moments, fit = solution.result.moments, solution.result.equations[c]
-        # residual that further training would remove
+        # allow for the part of the residual that further training would remove
         untrained = 0.0 if solution.training is None else fit.duality_gap / float(moments.yy[c])
         if c in known.complete:
             w = known.low[c] if c in known.given_equations else solution.coefficients[c]
@@ -276,7 +275,7 @@ def warn_of_contradictions(task: Task, solution: Solution) -> None:
 
 
 def _unexplained(library: Moments, terms: np.ndarray, equation: int) -> float:
-    """Return |y - Phi w|^2 of least squares with these terms."""
+    """Return |y - Phi w|^2 of a least-squares fit with these terms."""
     w = np.zeros(library.n_features)
     A = library.A[np.ix_(terms, terms)]
     w[terms] = QuadraticProblem(A, library.a[terms, equation]).solve()

@@ -1,4 +1,4 @@
-"""Joint uncertainty of the constants of a fit, as its rows determine them."""
+"""Joint uncertainty of the constants of a fit, estimated from rows."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -20,7 +20,7 @@ from ._route import knowledge_of
 
 
 def with_row_uncertainty(recipe: Recipe, fit: Fit, observed: AnyRows) -> Fit:
-    """Return the fit with the uncertainty from rows, if trajectories do not give it."""
+    """Return the fit with the uncertainty from rows, if trajectories do not provide it."""
     is_refined = fit.refinement is not None and fit.refinement.kept
     evidence = None if fit.selection is None else fit.selection.evidence
     if (
@@ -51,12 +51,12 @@ def row_uncertainty(
     constants would change by d_g = -(H - H_g)^-1 s_g, and the covariance is
     (G - 1)/G sum_g (d_g - d)(d_g - d)'. [delete-a-group jackknife; Efron 1982]
 
-    Groups do not show an error that is common to all: that of estimated derivatives, whose formula
-    underestimates the same peaks in every run. Their known error e = |y - y_true| changes constants
-    by at most e sqrt(diag H^-1) (Cauchy and Schwarz). `DERIVATIVE_ERROR_SHARE` of it is added as a
-    standard error. The errors of windows are noise, which groups show.
+    Groups do not reveal an error common to all of them, such as the error of estimated derivatives,
+    whose formula underestimates the same peaks in every run. This known error e = |y - y_true|
+    changes constants by at most e sqrt(diag H^-1) (Cauchy and Schwarz). `DERIVATIVE_ERROR_SHARE` of
+    this bound is added as a standard error. The errors of windows are noise, which groups reveal.
 
-    The moments are those of the selection (`evidence`), or of another pass over the rows if terms
+    The moments come from the selection (`evidence`), or from another pass over the rows if terms
     have parameters.
     """
     constants = Constants.of(field, tuple(rows.given), residual=False, knowledge=known)
@@ -74,7 +74,7 @@ def row_uncertainty(
         covariance += moments.derivative_errors(H.sum(axis=0), rows)
     covariance = jacobian @ covariance @ jacobian.T
     p = constants.read(field)
-    if np.any(np.asarray(field.weights)):  # a residual changes the minimum of least squares
+    if np.any(np.asarray(field.weights)):  # a residual moves the least-squares minimum
         p = p + _solved(H.sum(axis=0)[None], scores.sum(axis=0)[None])[0]
     values = constants.values(field, p)
     return Uncertainty(
@@ -93,7 +93,7 @@ def row_uncertainty(
 
 @final
 class _Moments:
-    """Moments of each group: terms in use, their derivatives in the parameters, and targets."""
+    """Moments of each group: terms in use, their parameter derivatives, and targets."""
 
     def __init__(
         self,
@@ -105,7 +105,7 @@ class _Moments:
         self._field, self._constants = field, constants
         features = field.features
         self._columns: dict[int, int] = {}  # column of each term
-        self._derivatives: list[tuple[int, int, int]] = []  # term, free number, column
+        self._derivatives: list[tuple[int, int, int]] = []  # term, free parameter, column
         if evidence is not None and not len(constants.inner):
             self._columns = {k: k for k in range(len(features.terms))}
             cells = evidence.cells
@@ -177,15 +177,15 @@ class _Moments:
 def _group_influence(
     H: Float[np.ndarray, "G P P"], scores: Float[np.ndarray, "G P"]
 ) -> Float[np.ndarray, "G P"]:
-    """Return the change of the constants without each group."""
+    """Return the change of the constants when each group is left out."""
     return -_solved(H.sum(axis=0) - H, scores)
 
 
 def _solved(
     H: Float[np.ndarray, "G P P"], right: Float[np.ndarray, "G P"]
 ) -> Float[np.ndarray, "G P"]:
-    """Return H^-1 times the right-hand sides, independent of units, and zero in directions without
-    information."""
+    """Return H^-1 times the right-hand sides. The result does not depend on units, and is zero in
+    directions without information."""
     diagonal = np.diagonal(H, axis1=1, axis2=2)
     scale = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
     scaled = H / (scale[:, :, None] * scale[:, None, :])

@@ -1,4 +1,4 @@
-"""The fit of runs in time: terms and constants by trajectories, and a residual only if it helps."""
+"""Fit of runs in time: terms and constants from trajectories, and a residual only if it helps."""
 
 from dataclasses import replace
 
@@ -26,11 +26,12 @@ from ._route import finish, fit, knowledge_of, prepare
 def fit_runs(recipe: Recipe, rows: AnyRows, runs: TrainingRuns) -> Fit:
     """Return the fit of a recipe to runs in time.
 
-    For noisy or coarsely sampled data, terms and constants are those whose trajectories follow the
-    runs, and a residual is fitted only if the equations alone leave more than noise. It is dropped
-    if it makes held-out forecasts worse. Constants of equations with a mass matrix are matched as
-    well, since weak effects such as friction are lost in derivatives. If the equations leave more
-    than noise and trajectories with held inputs are better, the fit is repeated with these.
+    For noisy or coarsely sampled data, the terms and constants are chosen so that trajectories
+    follow the runs, and a residual is fitted only if the equations alone leave more than noise. The
+    residual is dropped if it makes held-out forecasts worse. Constants of equations with a mass
+    matrix are also matched to trajectories, because derivatives hide weak effects such as friction.
+    If the equations leave more than noise and held inputs improve the trajectories, the fit is
+    repeated with held inputs.
     """
     is_weak = rows.windows is not None
     known = knowledge_of(recipe, rows.names, rows.outputs, rows.given, rows.time_index)
@@ -41,7 +42,7 @@ def fit_runs(recipe: Recipe, rows: AnyRows, runs: TrainingRuns) -> Fit:
     has_jumps = False
     if (is_weak or has_steps or is_coarse(runs.data)) and not known.systems:
         equations = fit(replace(recipe, augmentation=Zero()), rows)
-        # linearized trajectories ignore jumps: rows choose the terms
+        # linearized trajectories ignore jumps, so rows choose the terms
         has_jumps = bool(switching_terms(equations.field))
         if not has_jumps:
             choice = _chosen_structure(recipe, equations, rows, runs, known)
@@ -71,8 +72,9 @@ def _refined(
     choice: StructureChoice | None,
     has_jumps: bool,
 ) -> Fit:
-    """Return the fit with constants refined on whole runs, if it has no residual, and its terms
-    were chosen by trajectories, have jumps, or belong to equations with a mass matrix."""
+    """Return the fit with constants refined on whole runs. Constants are refined only if the fit
+    has no residual, and if its terms were chosen by trajectories, have jumps, or belong to
+    equations with a mass matrix."""
     start = fit.field
     has_residual = bool(np.any(np.asarray(start.weights)))
     if not has_residual and choice is not None:
@@ -97,7 +99,7 @@ def _refined(
 
 
 def _with_field(recipe: Recipe, fit: Fit, field: HybridField, rows: AnyRows) -> Fit:
-    """Return the fit with another field and its certificate."""
+    """Return the fit with another field and the certificate of that field."""
     if field is fit.field:
         return fit
     known = knowledge_of(recipe, rows.names, rows.outputs, rows.given, rows.time_index)
@@ -113,10 +115,10 @@ def _chosen_structure(
 ) -> StructureChoice | None:
     """Return the equations whose trajectories follow the runs best.
 
-    If even these leave more than noise, the terms of the fit are kept, since they extrapolate
-    better than approximations of a missing term. If the misfit is large, the result is None:
-    matching would distort the constants of correct equations. Equations given completely are
-    matched in any case.
+    If these equations also leave more than noise, the terms of the fit are kept, because they
+    extrapolate better than approximations of a missing term. If the misfit is large, the result is
+    None, because matching would distort the constants of correct equations. Equations that are
+    given completely are always matched.
     """
     equations = fit.field.without_residual()
     bounds = parameter_bounds(recipe.library) | known.parameter_bounds
@@ -139,8 +141,8 @@ def _chosen_structure(
 
 
 def _held_inputs(recipe: Recipe, fit: Fit, runs: TrainingRuns, known: Knowledge) -> tuple[str, ...]:
-    """Return the inputs that trajectories of the equations show to be held between rows. Equations
-    with jumps or a mass matrix are not compared."""
+    """Return the inputs that are held between rows according to trajectories of the equations.
+    Equations with jumps or a mass matrix are not compared."""
     equations = fit.field.without_residual()
     if known.systems or switching_terms(equations):
         return ()
@@ -154,7 +156,7 @@ def _held_inputs(recipe: Recipe, fit: Fit, runs: TrainingRuns, known: Knowledge)
 
 
 def candidate_terms(fit: Fit) -> Mask:
-    """Return the terms that each equation may have. Terms that jump are not candidates, since
+    """Return the candidate terms of each equation. Terms that jump are not candidates, because
     linearized trajectories ignore jumps."""
     features = fit.field.features
     left_out = () if fit.selection is None else fit.selection.left_out
@@ -165,9 +167,12 @@ def candidate_terms(fit: Fit) -> Mask:
 def residual_forecasts(
     recipe: Recipe, field: HybridField, runs: TrainingRuns, is_noisy: bool
 ) -> bool:
-    """Return whether forecasts of held-out runs, or of the end of a single run, are no worse with a
-    residual fitted to the remaining rows, and better if rows are noisy. With too few rows to
-    decide, the residual of clean rows is kept."""
+    """Return whether to keep the residual, judged by forecasts of held-out runs or of the end of a
+    single run.
+
+    With a residual fitted to the remaining rows, forecasts must be no worse, or better if rows are
+    noisy. With too few rows to decide, the residual is kept only for clean rows.
+    """
     data = _sample(runs.data)
     held_out = held_out_rows(_as_rows(data), limits.RESIDUAL_HELD_OUT_SHARE)
     if min(held_out.sum(), (~held_out).sum()) < limits.MIN_ROWS_RESIDUAL_TEST:

@@ -1,4 +1,4 @@
-"""The free numbers of a field, and their places in one vector."""
+"""The free parameters of a field, and their positions in one vector."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,7 +15,7 @@ from . import _limits as limits
 
 @final
 class Values(NamedTuple):
-    """The numbers of a field: coefficients (c, K), inner parameters (q,), weights (H, c)."""
+    """The parameters of a field: coefficients (c, K), inner parameters (q,), weights (H, c)."""
 
     coefficients: np.ndarray
     parameters: np.ndarray
@@ -25,11 +25,12 @@ class Values(NamedTuple):
 @final
 @dataclass(frozen=True, eq=False)
 class Constants:
-    """The free numbers p, in this order: coefficients, inner parameters, weights by equation.
+    """The free parameters p, in this order: coefficients, inner parameters, residual weights.
 
-    `rows`, `columns` are the indices of the coefficients, `inner` those of the parameters,
-    `weighted` the equations whose residual is free, with `width` weights each. Coefficients tied by
-    relations are offset + mixing u, where u are the free ones, at the indices `lead` among them.
+    `rows` and `columns` are the indices of the coefficients, and `inner` the indices of the inner
+    parameters. `weighted` lists the equations whose residual is free, with `width` weights each.
+    Relations tie coefficients: all coefficients are offset + mixing u, where u are the independent
+    ones, at the indices `lead`.
     """
 
     rows: Int[np.ndarray, " k"]
@@ -51,9 +52,12 @@ class Constants:
         knowledge: Knowledge | None = None,
         candidates: Bool[np.ndarray, "c K"] | None = None,
     ) -> "Constants":
-        """Return the non-zero coefficients and the `candidates` of equations that are not `fixed`,
-        except given ones, the parameters of terms in use, and the weights of a non-zero
-        residual."""
+        """Return the free parameters of a field: coefficients, inner parameters and weights.
+
+        The coefficients are the non-zero ones and the `candidates`, except given values and
+        equations in `fixed`. Inner parameters are those of terms in use. Weights are included if
+        the residual is non-zero.
+        """
         used = np.asarray(field.coefficients) != 0
         used[list(fixed)] = False
         parameterised = np.nonzero(used)[1]
@@ -82,7 +86,7 @@ class Constants:
 
     @classmethod
     def none(cls) -> "Constants":
-        """Return an empty set: every number is fixed."""
+        """Return an empty set: every parameter is fixed."""
         empty = np.zeros(0, dtype=int)
         return cls(empty, empty, empty, (), 0, np.zeros((0, 0)), np.zeros(0), empty)
 
@@ -93,7 +97,7 @@ class Constants:
 
     @property
     def size(self) -> int:
-        """Number of all free numbers."""
+        """Number of all free parameters."""
         return self.count + len(self.weighted) * self.width
 
     def weights_of(self, index: int) -> slice:
@@ -102,13 +106,13 @@ class Constants:
         return slice(start, start + self.width)
 
     def read(self, field: HybridField) -> Float[np.ndarray, " P"]:
-        """Return the free numbers of a field."""
+        """Return the free parameters of a field."""
         weights = np.asarray(field.weights)[:, list(self.weighted)].T.ravel()
         coefficients = np.asarray(field.coefficients)[self.rows, self.columns]
         return np.concatenate([coefficients[self.lead], _parameters(field)[self.inner], weights])
 
     def values(self, field: HybridField, p: Float[np.ndarray, " P"]) -> Values:
-        """Return all numbers of the field, with the free ones replaced by p."""
+        """Return all parameters of the field, with the free parameters replaced by p."""
         coefficients = np.array(field.coefficients, dtype=float)
         n_free = len(self.lead)
         coefficients[self.rows, self.columns] = self.offset + self.mixing @ p[:n_free]
@@ -120,7 +124,7 @@ class Constants:
         return Values(coefficients, parameters, weights)
 
     def write(self, field: HybridField, p: Float[np.ndarray, " P"]) -> HybridField:
-        """Return the field with these free numbers."""
+        """Return the field with these free parameters."""
         values = self.values(field, p)
         return replace(
             field,
@@ -136,7 +140,8 @@ class Constants:
         given: Mapping[str, tuple[float, float]],
         knowledge: Knowledge | None = None,
     ) -> Float[np.ndarray, "2 P"]:
-        """Return the bounds of each free number. Inner parameters without bounds are positive."""
+        """Return the bounds of each free parameter. Inner parameters without bounds are
+        positive."""
         bounds = np.tile([[-np.inf], [np.inf]], self.size)
         if knowledge is not None:
             low, high = (
@@ -152,8 +157,8 @@ class Constants:
     def estimate_bounds(
         self, free: Float[np.ndarray, "2 P"], knowledge: Knowledge | None = None
     ) -> Float[np.ndarray, "kq 2"]:
-        """Return the bounds of coefficients and inner parameters, given those of the `free`
-        numbers."""
+        """Return the bounds of coefficients and inner parameters, given the bounds of the `free`
+        parameters."""
         bounds = np.tile([-np.inf, np.inf], (len(self.rows) + len(self.inner), 1))
         if knowledge is not None:
             bounds[: len(self.rows), 0] = knowledge.low[self.rows, self.columns]
@@ -162,8 +167,9 @@ class Constants:
         return bounds
 
     def profile_factors(self, free: Float[np.ndarray, "p 2"]) -> Float[np.ndarray, "kq 2"]:
-        """Return factors of lower and upper half-widths, from those of the free coefficients and
-        inner parameters; 1 for a coefficient that depends on several free numbers."""
+        """Return factors for the lower and upper half-widths of all coefficients and inner
+        parameters, given the factors of the independent ones. The factor is 1 for a coefficient
+        that depends on several free parameters."""
         factors = np.ones((len(self.rows) + len(self.inner), 2))
         factors[len(self.rows) :] = free[len(self.lead) :]
         for i, row in enumerate(self.mixing):
@@ -174,7 +180,7 @@ class Constants:
 
     def derivatives(self) -> Float[np.ndarray, "kq P"]:
         """Return the derivatives of coefficients and inner parameters with respect to the free
-        numbers."""
+        parameters."""
         jacobian = np.zeros((len(self.rows) + len(self.inner), self.size))
         n_free = len(self.lead)
         jacobian[: len(self.rows), :n_free] = self.mixing

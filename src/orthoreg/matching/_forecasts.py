@@ -20,10 +20,10 @@ from ._stages import match_stage
 
 
 def forecast_error(field: HybridField, data: Dataset, interpolation: Mapping[str, str]) -> float:
-    """Return the root mean squared error of forecasts from rows spread over the runs to their ends,
-    in standard deviations of the measured states.
+    """Return the root mean squared error of forecasts that start at rows spread over the runs.
 
-    Forecasts begin at smoothed states. The error of a state is at most that of its mean.
+    The error is in standard deviations of the measured states. Forecasts start at smoothed states
+    and run to the end of their run. The error of a state is capped at the error of its mean.
     """
     constants = Constants.of(field, residual=False)
     problem = Problem.of(field, constants, data, dict(interpolation), gated=True)
@@ -52,8 +52,8 @@ def forecast_error(field: HybridField, data: Dataset, interpolation: Mapping[str
 
 @final
 class Comparison(NamedTuple):
-    """Forecast errors before and after a refinement on the other data; `difference` is their
-    difference in standard errors, positive if the new error is larger."""
+    """Forecast errors on held-out data before and after a refinement on the remaining data.
+    `difference` is the new minus the old error, in standard errors."""
 
     before: float
     after: float
@@ -70,7 +70,7 @@ class Comparison(NamedTuple):
 
 @final
 class HeldOutForecasts:
-    """Held-out runs, or the end of a single run, and the data that remain for refinement."""
+    """Held-out runs, or the end of a single run, and the remaining data for refinement."""
 
     def __init__(
         self,
@@ -86,7 +86,8 @@ class HeldOutForecasts:
         self._held_out = problem if rows is None else problem.subset(rows)
 
     def compare(self, stage: Stage) -> Comparison:
-        """Refine the constants of a stage without the held-out data, and compare forecasts."""
+        """Return held-out forecast errors before and after refining the constants of a stage
+        without the held-out data."""
         p = stage.p
         if self._remainder is not None:
             p = match_stage(
@@ -111,15 +112,15 @@ def squared_forecast_errors(
     """Return the mean squared errors of forecasts from rows spread over the runs, in variances of
     the states, at most 1.
 
-    The initial state is estimated from the first third of each forecast, but at least
-    `HELD_OUT_WINDOW` steps, which do not count.
+    The initial state is estimated from the first third of each forecast (at least
+    `HELD_OUT_WINDOW` steps), which is excluded from the error.
     """
     data = problem.data
     latest = limits.LATEST_START * (data.run_lengths - 1) - 1
     begins = _spread_rows(data, latest, limits.HELD_OUT_FORECASTS)
     if not len(begins):
         return np.zeros(0)
-    # forecasts much longer than the segments would be decided by chaos
+    # chaos would decide forecasts that are much longer than the segments
     steps = min(limits.HELD_OUT_STEPS, max(2 * stage.length, 2 * limits.HELD_OUT_WINDOW))
     segments = from_rows(data, begins, steps)
     window = max(limits.HELD_OUT_WINDOW, segments.length // 3)
@@ -142,8 +143,8 @@ def squared_forecast_errors(
 def starting_states(
     field: HybridField, data: Dataset, interpolation: Mapping[str, str]
 ) -> Float[np.ndarray, "R n"]:
-    """Return for each run the initial state whose trajectory follows its first rows best, with the
-    measured states weighted by their noise; the smoothed first row if the match fails."""
+    """Return the initial state of each run whose trajectory fits its first rows best, with states
+    weighted by their noise. If the match fails, return the smoothed first row."""
     problem = Problem.of(field, Constants.none(), data, dict(interpolation))
     noise = np.maximum(data.plan.noise, limits.START_MIN_NOISE * problem.sizes)
     sigma = np.where(problem.measured, noise, np.inf)
@@ -167,10 +168,10 @@ def forecast_variants(
     starts: Float[np.ndarray, "R n"],
     interpolation: Mapping[str, str],
 ) -> Float[np.ndarray, "M R T n"]:
-    """Return forecasts of these runs from their starts for many sets of coefficients, without a
-    residual, over `VARIANT_MAX_STEPS` rows at most; NaN after a trajectory diverges or a run ends.
+    """Return forecasts of these runs for many sets of coefficients, without a residual, over at
+    most `VARIANT_MAX_STEPS` rows. Rows after a trajectory diverges or its run ends are NaN.
 
-    The steps are fixed, and small enough for the first set.
+    The integration step is fixed, and small enough for the first set.
     """
     arguments = (data, runs, starts, interpolation)
     substeps, coarse = 1, _simulated_variants(features, coefficients[:1], *arguments, 1)[0]
@@ -229,8 +230,8 @@ def _squared_errors(
     substeps: int,
     weight: Float[np.ndarray, "L 1 B"],
 ) -> Float[np.ndarray, "n B"]:
-    """Return the weighted mean squared errors of simulations, in variances of the states; at most
-    1, and 1 if a simulation diverges."""
+    """Return the weighted mean squared errors of simulations, in variances of the states. Errors
+    are at most 1; the error of a diverged simulation is 1."""
     states, is_valid = problem.simulate(p, starts, segments, substeps)
     errors = (states - problem.measured_states(segments))[1:] / problem.sizes[:, None]
     squares = (errors**2 * weight).sum(axis=0) / np.maximum(weight.sum(axis=0), 1)
@@ -240,7 +241,7 @@ def _squared_errors(
 def _spread_rows(
     data: Dataset, latest: Float[np.ndarray, " R"], count: int
 ) -> Int[np.ndarray, " B"]:
-    """Return up to `count` rows spread over the runs, none after the `latest` one of its run."""
+    """Return up to `count` rows spread over the runs, none after the `latest` row of its run."""
     position = np.arange(data.n_samples) - data.offsets[data.run_of_row]
     rows = np.flatnonzero(position <= latest[data.run_of_row])
     if not len(rows):
@@ -249,9 +250,9 @@ def _spread_rows(
 
 
 def _held_out_rows(problem: Problem) -> Bool[np.ndarray, " N"] | None:
-    """Return the rows of some whole runs, or of the end of a single run. If weights are free,
-    return a stretch in the middle of every run, since a residual does not extrapolate. None if
-    there are too few rows."""
+    """Return the held-out rows: some whole runs, or the end of a single run. If weights are free,
+    hold out a stretch in the middle of every run, since a residual does not extrapolate. Return
+    None if there are too few rows."""
     data = problem.data
     if data.n_samples < limits.HELD_OUT_ROWS:
         return None

@@ -1,4 +1,4 @@
-"""Intervals of matched constants: their joint covariance, and profiles of the likelihood."""
+"""Confidence intervals of matched constants: joint covariance and likelihood profiles."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from ._noise import are_correlated, long_run_time
 from ._problem import Normal, Problem, eliminate_starts
 
 LEVEL = 0.95
-"""Level of the intervals that are shown."""
+"""Confidence level of the intervals shown."""
 
 
 @final
@@ -30,10 +30,10 @@ class Correlation(NamedTuple):
 class Uncertainty:
     """Estimates of coefficients and inner parameters with their joint covariance.
 
-    `places` are the equation and term of each coefficient, `parameters` the names of the inner
-    parameters; all arrays have this order, coefficients first. Intervals are those of Student's t
-    distribution with `degrees_of_freedom`, and stay within `bounds`. `stretch` is the ratio of the
-    lower and upper half-widths from the profile of the likelihood to those from its quadratic
+    `places` has the equation and term of each coefficient, `parameters` the names of the inner
+    parameters. All arrays list coefficients first, in this order. Intervals use Student's t
+    distribution with `degrees_of_freedom` and stay within `bounds`. `stretch` is the ratio of the
+    lower and upper half-widths of the profile likelihood to the half-widths of its quadratic
     approximation.
     """
 
@@ -59,8 +59,8 @@ class Uncertainty:
     def coefficient_intervals(
         self, coefficients: Float[np.ndarray, "c K"], level: float = LEVEL
     ) -> Float[np.ndarray, "c K 2"]:
-        """Return the intervals in the shape of the coefficients. A coefficient that was not
-        estimated has an interval of length zero."""
+        """Return the intervals in the shape of the coefficients. Coefficients that were not
+        estimated have zero-length intervals."""
         intervals = np.repeat(np.array(coefficients)[:, :, None], 2, axis=2)
         for place, interval in zip(self.places, self.interval(level), strict=False):
             intervals[place] = interval
@@ -73,11 +73,10 @@ class Uncertainty:
 
     def interval_of(self, function: Callable[[np.ndarray], float]) -> tuple[float, float]:
         """Return the interval of a monotonic function of the constants: its values at the two
-        points of the confidence ellipsoid in the direction of its gradient; NaN where it is
-        undefined."""
+        points of the confidence ellipsoid along its gradient, or NaN where it is undefined."""
         gradient = self.gradient(function)
         used = np.flatnonzero(gradient)
-        if len(used) == 1:  # its interval, with profile and bounds
+        if len(used) == 1:  # one constant: use its interval, which has the profile and the bounds
             points = [self._with_value(used, end) for end in self.interval()[used[0]]]
         else:
             direction = self.covariance @ gradient
@@ -107,8 +106,8 @@ class Uncertainty:
     def correlations(
         self, named: Sequence[tuple[str, Float[np.ndarray, " k"]]]
     ) -> tuple[Correlation, ...]:
-        """Return the pairs of quantities, given by name and gradient, whose estimates are
-        correlated by more than `CORRELATED`, strongest first."""
+        """Return the pairs of quantities whose estimates have a correlation above `CORRELATED`,
+        strongest first. Each quantity is given by its name and gradient."""
         if not named:
             return ()
         G = np.stack([gradient for _, gradient in named])
@@ -140,7 +139,8 @@ class Uncertainty:
 
 @final
 class Covariance(NamedTuple):
-    """Covariance of all free numbers; `groups` is the number of groups of a sandwich covariance."""
+    """Covariance of all free parameters. `groups` is the number of groups of a sandwich
+    estimate."""
 
     matrix: np.ndarray
     is_sandwich: bool
@@ -148,11 +148,11 @@ class Covariance(NamedTuple):
 
 
 def estimate_covariance(problem: Problem, stage: Stage, first: Stage) -> Covariance:
-    """Return the covariance in the last stage, with the starts eliminated.
+    """Return the covariance of the constants in the last stage, with the starts eliminated.
 
-    It is H^-1 if residuals are white noise. If they are larger on long segments than on short ones
-    or correlated between rows, it is H^-1 (sum of s s') H^-1, where s are the scores of runs or
-    stretches, and at least H^-1 times the number of rows per independent value.
+    It is H^-1 if the residuals are white noise. If the residuals are larger on long segments than
+    on short ones, or correlated between rows, it is H^-1 (sum of s s') H^-1, where s are the scores
+    of runs or stretches, and at least H^-1 times the number of rows per independent value.
     """
     stretches = max(1, -(-limits.COVARIANCE_GROUPS // stage.segments.count))
     normal = matched_normal(problem, stage, stretches)
@@ -178,7 +178,7 @@ def estimate_covariance(problem: Problem, stage: Stage, first: Stage) -> Covaria
 def _group_scores(
     problem: Problem, stage: Stage, scores: Float[np.ndarray, "B g P"]
 ) -> Float[np.ndarray, "G P"]:
-    """Return the scores of each run if there are many runs, else of consecutive stretches."""
+    """Return the scores of each run, or of consecutive stretches if there are few runs."""
     runs = problem.data.run_of_row[stage.segments.rows[0]]
     names, of_segment = np.unique(runs, return_inverse=True)
     if len(names) >= limits.MIN_RUN_GROUPS:
@@ -195,8 +195,8 @@ def _group_scores(
 def inverse_curvature(
     H: Float[np.ndarray, "P P"], normal: Normal, precision: Float[np.ndarray, " P"]
 ) -> Float[np.ndarray, "P P"]:
-    """Return H^-1, scaled by the curvature of each constant with the others fixed, so that units do
-    not matter. Directions that the data do not determine have a huge variance."""
+    """Return H^-1, computed in units of each constant's curvature, so that the result does not
+    depend on units. Directions that the data do not determine have a very large variance."""
     diagonal = np.diag(normal.pp) + precision
     scale = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
     values, axes = np.linalg.eigh(H / np.outer(scale, scale))
@@ -210,9 +210,10 @@ def profile_factors(
     """Return the distances to both ends of the 95% profile-likelihood interval, in half-widths of
     the quadratic approximation, for each free coefficient and inner parameter.
 
-    With one constant fixed, the others and the starts are matched again. An end is where the misfit
-    has increased by q^2 / 2, where q is the quantile of Student's t distribution. Only intervals
-    wide enough for curvature to matter are profiled, and none if weights of a residual are free.
+    The profile fixes one constant and matches the other constants and the starts again. The
+    interval ends where the misfit has increased by q^2 / 2, where q is the quantile of Student's t
+    distribution. Only intervals wide enough for curvature to matter are profiled, and none if
+    residual weights are free.
     """
     from scipy.special import stdtrit
 
@@ -253,7 +254,8 @@ class _Profile:
         self._min_cost = stage.normal.cost
 
     def end(self, j: int, reach: float, quantile: float) -> float:
-        """Return where the profile has increased by quantile^2 / 2, in units of `reach`."""
+        """Return the distance at which the profile has increased by quantile^2 / 2, in units of
+        `reach`."""
         goal = quantile**2 / 2
         room = self._bounds[1 if reach > 0 else 0, j] - self._stage.p[j]
         farthest = min(limits.PROFILE_ENDS, max(room / reach, 0.0))
@@ -261,7 +263,7 @@ class _Profile:
             return 1.0  # the interval ends at the bound
         at, solution = 1.0, self._solution(j, reach, None)
         if not solution.converged:
-            return 1.0  # its cost is not that of the profile
+            return 1.0  # this match did not converge, so its cost is not the profile
         increase = solution.normal.cost - self._min_cost
         if abs(increase / goal - 1) < limits.CURVED_COST:
             return 1.0
@@ -273,7 +275,7 @@ class _Profile:
                 below = (at, max(increase, 1e-6))
             if above is None and at >= farthest:
                 return farthest
-            # the root of the increase is nearly linear, that of a parabola exactly
+            # the square root of the increase is nearly linear, and exactly linear for a parabola
             guess = at * np.sqrt(goal / max(increase, 1e-6)) if np.isfinite(increase) else 0.5 * at
             if above is not None and np.isfinite(above[1]):
                 roots = np.sqrt([below[1], above[1]])

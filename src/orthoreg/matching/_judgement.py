@@ -1,4 +1,4 @@
-"""Judgement of a model: whether the misfit of its trajectories exceeds the noise."""
+"""Model judgement: whether the misfit of simulated trajectories exceeds the noise."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -21,11 +21,12 @@ from ._stages import segment_lengths
 @final
 @dataclass(frozen=True)
 class Misfit:
-    """Misfit of the trajectories of one measured state, in its standard deviations.
+    """Misfit of the trajectories of one measured state, in standard deviations of that state.
 
-    `error` is the root mean square of the residuals, `noise` their random and `systematic` their
-    correlated part. Noise alone makes a systematic misfit of up to `chance`; integrators and files
-    one of up to `detectable`. `motion` is the standard deviation of the state along segments.
+    `error` is the root mean square of the residuals, `noise` their random part and `systematic`
+    their correlated part. Noise alone causes a systematic misfit of up to `chance`; rounding by
+    integrators and files causes up to `detectable`. `motion` is the standard deviation of the state
+    along segments.
     """
 
     error: float
@@ -45,8 +46,8 @@ class Misfit:
         return self.systematic > self.detectable
 
     def is_explained_by(self, other: "Misfit") -> bool:
-        """Return whether a model with the other misfit is clearly better. Errors of integrators and
-        files are the same for both, so differences smaller than `detectable` count."""
+        """Return whether a model with misfit `other` is clearly better. Rounding by integrators
+        and files affects both models equally, so differences below `detectable` count."""
         threshold = max(self.chance, limits.ROUNDING_FLOOR, limits.CLEARLY_LESS * other.systematic)
         return self.exceeds_noise or self.systematic > threshold
 
@@ -54,9 +55,9 @@ class Misfit:
 @final
 @dataclass(frozen=True)
 class Judgement:
-    """Misfit of each state over segments of `rows` rows and duration `time`; None for states that
-    were not measured. `errors_grow`: along longer segments, small errors of the initial state grow
-    more than `HORIZON_GROWTH` times."""
+    """Misfit of each state over segments of `rows` rows and duration `time`. The misfit is None for
+    states that were not measured. `errors_grow` is true if small errors of the initial state grow
+    by more than `HORIZON_GROWTH` along longer segments."""
 
     states: tuple[Misfit | None, ...]
     rows: int
@@ -64,8 +65,8 @@ class Judgement:
     errors_grow: bool = False
 
     def of_equations(self, data: Dataset) -> tuple[Misfit | None, ...]:
-        """Return the misfit of each equation. For a velocity that was not measured it is that of
-        the position."""
+        """Return the misfit of each equation. A velocity that was not measured has the misfit of
+        its position."""
         index = {name: c for c, name in enumerate(data.state_names)}
         position = {index[v]: index[q] for q, v in data.velocity_of.items() if v in data.estimated}
         return tuple(self.states[position.get(c, c)] for c in range(len(index)))
@@ -80,15 +81,16 @@ def judge(
 ) -> Judgement | None:
     """Return the misfit of trajectories, or None if they do not follow the data.
 
-    Segments grow up to the forecast horizon, where small errors of the initial state grow more than
-    `HORIZON_GROWTH` times along them, or until the misfit exceeds the noise. They start at the
-    states with the smallest misfit, and constants may move by `CONSTANT_MARGIN`: the form of the
+    Segments grow until the misfit exceeds the noise, or up to the forecast horizon, where small
+    errors of the initial state grow by more than `HORIZON_GROWTH`. They start at the states with
+    the smallest misfit. Constants may move by `CONSTANT_MARGIN`, because the form of the
     equations is judged.
 
-    Residuals of a correct model are as random as the noise. Those of a wrong model are correlated
-    between rows: their covariance at a lag of one row is the systematic part of their variance.
-    Under white noise it is normal with standard deviation noise^2 / sqrt(rows). A misfit of a match
-    that did not converge is ignored if a match to longer segments has only noise.
+    Residuals of a correct model are as random as the noise. Residuals of a wrong model are
+    correlated between rows: their covariance at a lag of one row is the systematic part of their
+    variance. Under white noise, it is normal with standard deviation noise^2 / sqrt(rows). The
+    misfit of a match that did not converge is ignored if a match to longer segments leaves only
+    noise.
     """
     rows = limits.JUDGED_ROWS_RESIDUAL if np.any(field.weights) else limits.SEARCH_ROWS
     data = data.subsample_rows(rows)
@@ -146,8 +148,8 @@ def _misfit_floor(field: HybridField) -> float:
 
 
 def _initial_sigma(problem: Problem) -> Float[np.ndarray, " n"]:
-    """Return the standard deviation of what smoothing removes, at least the floor; infinite for
-    states that were not measured."""
+    """Return the standard deviation of the difference between raw and smoothed states, at least
+    the floor; infinite for states that were not measured."""
     removed = (problem.data.states - problem.data.plan.smoothed).std(axis=0)
     floor = _misfit_floor(problem.field) * problem.sizes
     return np.where(problem.measured, np.maximum(removed, floor), np.inf)
@@ -160,7 +162,7 @@ def _match(
     states: Float[np.ndarray, "N n"],
     sigma: Float[np.ndarray, " n"],
 ) -> tuple[MatchSolution, Float[np.ndarray, " n"]] | None:
-    """Return the match from the best starts, and the standard deviation of each state's residuals;
+    """Return the match from the best starts and the residual standard deviation of each state, or
     None if too many segments diverge."""
     guess = np.moveaxis(states[segments.rows], 2, 1)
     floor = _misfit_floor(problem.field) * problem.sizes
@@ -172,7 +174,7 @@ def _match(
     prior = Prior(initial, np.zeros(len(p)))
     solution: MatchSolution | None = None
     rounds = 2 if np.any(problem.field.weights) else limits.JUDGED_ROUNDS
-    for i in range(rounds):  # states are weighted by the residuals of the last match
+    for i in range(rounds):  # states are weighted by the residuals of the previous match
         if i > 1 and solution is not None and solution.converged:
             break
         try:
@@ -234,8 +236,8 @@ def _misfit(
     motion: float,
 ) -> Misfit:
     """Return the misfit of one state. Residuals beyond `MAX_RESIDUAL` robust standard deviations
-    are clipped. If noise grows with the state, they are relative to it; `error` and `noise` are
-    not."""
+    are clipped. If noise grows with the state, residuals are divided by the relative noise, except
+    in `error` and `noise`."""
     r = np.where(counted, residuals, 0.0)
     scale = float(np.median(np.abs(r[counted]))) / 0.6745 if counted.any() else 0.0
     r = np.clip(r, -limits.MAX_RESIDUAL * scale, limits.MAX_RESIDUAL * scale) if scale > 0 else r

@@ -1,7 +1,7 @@
-"""Decisive constants of matching, of the choice of terms and of the judgement of models.
+"""Decisive constants of matching, term selection and model judgement.
 
-`docs/ablations.md` shows the effect of each mechanism, and of halving and doubling the 17 numbers
-that decide about terms and verdicts. The others were not swept.
+`docs/ablations.md` shows the effect of disabling each mechanism, and of halving and doubling the
+17 constants that decide terms and verdicts. The other constants were not swept.
 """
 
 from typing import NamedTuple, final
@@ -11,11 +11,11 @@ from typing import NamedTuple, final
 class Effort(NamedTuple):
     """Effort of a match on segments of growing length.
 
-    Segments grow from `first_length` steps by a factor of `growth` up to `max_length`. After a
-    first, rough match of each length there are up to `rounds` more. A descent ends when it gains
-    less than `tolerance`, in half squared standard errors, or after `max_evaluations`. There are at
-    most `max_substeps` between rows. The misfit may grow by `max_misfit_growth` from one length to
-    the next.
+    Segments grow from `first_length` steps by a factor of `growth` up to `max_length`. Each length
+    has one rough match and up to `rounds` further matches. A descent ends when a step gains less
+    than `tolerance`, in half squared standard errors, or after `max_evaluations`. Each interval
+    between rows is integrated with at most `max_substeps` substeps. The misfit may grow by a factor
+    of `max_misfit_growth` from one length to the next.
     """
 
     first_length: int = 4
@@ -38,105 +38,107 @@ QUICK = Effort(rounds=1, tolerance=0.05, max_evaluations=8, max_substeps=8)
 MAX_SUBSTEPS = 32
 """Maximum substeps between rows."""
 CHECKED_SEGMENTS = 40
-"""Segments on which the number of substeps is chosen."""
+"""Number of segments used to choose the number of substeps."""
 TRAJECTORY_ACCURACY = 1e-3
-"""Standard deviations of the noise: accuracy of trajectories in Newton's method."""
+"""Standard deviations of the noise. Accuracy of trajectories in Newton's method."""
 MAX_SWEEPS = 6
-"""Newton steps before segments are integrated row by row."""
+"""Maximum Newton steps; after them, segments are integrated row by row."""
 SWEEP_CLOSED = 0.3
-"""Share of the root of the accuracy. Smaller gaps are closed by the last Newton step, with a margin
-for the curvature of the flow."""
+"""Fraction of the square root of the accuracy. The last Newton step closes smaller gaps; the
+margin allows for the curvature of the flow."""
 MAX_SWEPT_CONSTANTS = 50
-"""Constants. With more, Newton steps are slower than integration row by row."""
+"""Constants. With more constants, Newton steps are slower than row-by-row integration."""
 DERIVATIVE_RATE = 0.7
-"""|df/dx| h of one step for derivatives. The classical Runge-Kutta method then errs by 0.1%."""
+"""Dimensionless. |df/dx| h of one step for derivatives. The error of the classical Runge-Kutta
+method is then 0.1%."""
 DIFFERENCE = 1e-6
-"""Standard deviations of a state: step of the differences of the residual."""
+"""Standard deviations of a state. Step of the finite differences of the residual."""
 BOX_WIDTH = 21
-"""Ranges of the data. Trajectories that leave a box of this width around the data diverge."""
+"""Ranges of the data. A trajectory that leaves a box of this width around the data has
+diverged."""
 SHARED_WEIGHT = 0.5
-"""Weight of a row that ends one segment and begins the next."""
+"""Weight of a row that two consecutive segments share."""
 STEP_BLOCK, STORED_ARRAYS = 400_000, 5
-"""Numbers integrated together, about the size of a cache, and arrays of derivatives per step."""
+"""Numbers integrated together, about the size of a cache; arrays of derivatives per step."""
 EVALUATION_BLOCK = 2_000_000
-"""Sensitivities of an evaluation held in memory together."""
+"""Maximum number of sensitivities held in memory at once."""
 
 # -- matching ------------------------------------------------------------------------------
 HUBER = 4.0
-"""Standard deviations. Larger residuals count linearly, not squared."""
+"""Standard deviations. Larger residuals are penalized linearly instead of quadratically."""
 DIVERGED_RESIDUAL = 1e3
-"""Standard deviations. Residual of each row of a diverged trajectory."""
+"""Standard deviations. Residual assigned to each row of a diverged trajectory."""
 OFFSET_ROUNDING = 1e-12
-"""Relative to a coefficient. Smaller offsets of a relation are rounding."""
+"""Relative to a coefficient. Smaller offsets in a relation are rounding errors."""
 FIRST_DAMPING, MIN_DAMPING, MAX_DAMPING = 1e-4, 1e-7, 1e9
-"""Dimensionless, relative to the diagonal of the normal equations (Levenberg-Marquardt)."""
+"""Dimensionless. Levenberg-Marquardt damping, relative to the diagonal of the normal equations."""
 RIDGE = 1e-13
-"""Dimensionless, added to the same diagonal against rounding."""
+"""Dimensionless. Added to the same diagonal to limit the effect of rounding."""
 CLOSED = 0.03
 """Standard deviations of the noise, root mean square. The last step closes smaller gaps between
-rows up to an error of about the square of this value."""
+rows, with an error of about the square of this value."""
 NEARLY_CLOSED = 0.3
 """The same for a match that did not converge. Segments with larger gaps are integrated."""
 PRIOR_WIDTH = 2.0
-"""Dimensionless. Standard deviation of the prior of a constant, relative to its initial value. The
-prior contributes 0.25% to a constant that the data determine to 10%."""
+"""Dimensionless. Prior standard deviation of a constant, relative to its initial value. If the
+data determine a constant to 10%, the prior contributes 0.25%."""
 MATCH_GROWTH = 1000.0
-"""Dimensionless. On segments along which errors of the initial state grow more, the likelihood has
-many local maxima, and its curvature at one of them is no measure of the distance to the truth.
-Intervals of ten chaotic flows have the nominal coverage for limits of 30 to 1e4, and less without a
-limit. At 30 some are a third wider."""
+"""Dimensionless. Maximum growth of initial errors along a segment. With more growth, the
+likelihood has many local maxima, and the curvature at one of them does not measure the distance
+to the truth. For ten chaotic flows, intervals have nominal coverage for limits of 30 to 1e4, and
+less without a limit. At 30, some intervals are a third wider."""
 STARTS_TOLERANCE = 1e-3
-"""Half squared standard errors per segment. A match of initial states ends when a step gains
+"""Half squared standard errors per segment. A match of initial states stops when a step gains
 less."""
 GAP_WEIGHT = 0.1
-"""Dimensionless. Weight of squared gaps relative to squared misfits in the decision whether to
-accept a step. It is small because the next step closes small gaps."""
+"""Dimensionless. Weight of squared gaps relative to squared misfits when a step is accepted or
+rejected. It is small because the next step closes small gaps."""
 CLOSING = 0.5
-"""Dimensionless. A step that reduces gaps to this share is accepted even if the misfit
+"""Dimensionless. A step that reduces gaps to this fraction is accepted even if the misfit
 increases."""
 SHORTENED = 0.1
-"""Dimensionless damping above which steps that open gaps are also shortened. The constants hardly
-move then, and the states leave the range of the linearization."""
+"""Dimensionless. Damping above which steps that open gaps are also shortened. At such damping the
+constants hardly move, but the states leave the range of the linearization."""
 MAX_MOVE = 0.3
-"""Standard deviations of a state. A step that moves 10% of the segments further is shortened."""
+"""Standard deviations of a state. A step that moves over 10% of segments further is shortened."""
 ROUNDING = 1e-9
-"""Relative increase of the sum of squares that counts as rounding."""
+"""Relative increase of the sum of squares that is attributed to rounding."""
 BLOCK = 4_000_000
-"""Derivatives held in memory together."""
+"""Maximum number of derivatives held in memory at once."""
 MIN_SIGMA = 1e-8
-"""Standard deviations of a state: smallest residual standard deviation, that of exact data."""
+"""Standard deviations of a state. Minimum residual standard deviation, reached by exact data."""
 MIN_SIGMA_WEIGHTS = 1e-5
-"""The same with the weights of a residual, which converge slowly."""
+"""The same with residual weights, which converge slowly."""
 
 # -- choice of terms -----------------------------------------------------------------------
 SEARCH_ROWS = 3000
-"""Maximum rows for comparing sets of terms: enough to distinguish terms at 5% noise."""
+"""Maximum rows for comparing sets of terms. Enough to distinguish terms at 5% noise."""
 SYMBOL = 1.5
-"""Nats per symbol of a term. Price of complexity, the same as in the search for formulas."""
+"""Nats per symbol of a term. Price of complexity, as in the formula search."""
 CLOSE = 1.0
-"""Nats. Sets whose linearized score is at most this much worse than the current one are
-proposed."""
+"""Nats. Sets are proposed if their linearized score is at most this much worse than the current
+score."""
 MAX_PROPOSALS = 4
 """Maximum sets matched per linearization."""
 MAX_TRIALS = 12
 """Maximum sets matched per segment length."""
 RIVAL = 10.0
-"""Nats. Sets that are worse by less than this on short segments are tried on longer ones as well.
-With few rows, terms that explain short segments equally well differ by less."""
+"""Nats. Sets whose score on short segments is worse by less than this are also tried on longer
+segments. With few rows, scores of terms that explain short segments equally well differ by less."""
 MAX_RIVALS = 3
-"""Maximum sets that are tried again on longer segments."""
+"""Maximum sets tried again on longer segments."""
 WINDOW = 10.0
-"""Nats. Sets that are worse by less than this count in the probabilities of terms."""
+"""Nats. Sets whose score is worse by less than this count in the probabilities of terms."""
 MAX_WINDOW_SETS = 200
 """Maximum sets whose neighbours are scored for these probabilities."""
 EVIDENCE_TEMPERATURE = 1.5
-"""Dimensionless. Differences of scores are divided by it before they become probabilities, because
-the noise is estimated and sets that were not matched are linearized. Chosen on the development half
-of the hard cases of `python -m benchmarks truth`: without it, terms given 95% were true in 75%."""
+"""Dimensionless. Divisor of score differences when they become probabilities, because the noise is
+estimated and scores of unmatched sets are linearized. Chosen on the development half of the hard
+cases of `python -m benchmarks truth`: without it, 75% of terms with probability 95% were true."""
 HELD_INPUT_GAIN = 10.0
-"""Nats. An input is taken as held between rows if the same equations then score better by more
-than this, which corresponds to odds of 20,000 to one. Beyond twice the noise, this is a misfit 1.4
-times smaller in variance."""
+"""Nats. An input is treated as held between rows if the score of the same equations then improves
+by more than this, which corresponds to odds of 20,000 to one. Beyond twice the noise, the variance
+of the misfit must then be smaller by a factor of 1.4."""
 SEARCH_EFFORT = Effort(
     8,
     2.5,
@@ -147,141 +149,144 @@ SEARCH_EFFORT = Effort(
     max_length=200,
     max_misfit_growth=4.0,
 )
-"""Segments of 8, 20, 50, 125 and 200 steps; constants to a small share of their standard error."""
+"""Segments of 8, 20, 50, 125 and 200 steps. Constants converge to a small fraction of their
+standard errors."""
 TEMPERED = 60.0
-"""Values of a state that count in the score beyond twice the noise variance: the residuals of a
-missing term are correlated between rows."""
+"""Number of values of a state that count in the score where the misfit exceeds twice the noise
+variance. Residuals of a missing term are correlated between rows."""
 ROUNDING_FLOOR = 1e-4
-"""Standard deviations of a state. Smaller misfits are rounding of integrators and files."""
+"""Standard deviations of a state. Smaller misfits are rounding errors of integrators and files."""
 NOISE_ACCURACY = 1.12
-"""Dimensionless. Factor by which the variance of the noise estimated by smoothing may be wrong."""
+"""Dimensionless. Factor by which the smoothing estimate of the noise variance may be wrong."""
 EXCESS_LEVEL = 0.999
 """Probability. A misfit above this quantile of the chi-squared distribution exceeds white noise."""
 MAX_EXCESS = 40.0
-"""Noise variances. Smoothing does not remove more of noise that is correlated over forty rows."""
+"""Noise variances. Smoothing underestimates noise that is correlated over forty rows by at most
+this factor."""
 CANCELS = 6.0
-"""Dimensionless. Maximum ratio of the size of terms to that of their sum."""
+"""Dimensionless. Maximum ratio of the size of terms to the size of their sum."""
 FOLLOWED = 4.0
 """Noise variances. If the misfit is larger, sets are not compared on longer segments."""
 STRETCHES = (100, 12)
 """Rows per initial value in the two integral forms that propose the first terms."""
 MAX_CANDIDATES, MIN_CANDIDATES = 240, 12
-"""Maximum candidate coefficients of all equations, and minimum of one equation. The cost of a
-linearization grows with their number."""
+"""Maximum number of candidate coefficients in all equations, and minimum number in one equation.
+The cost of a linearization grows with the number of candidates."""
 USABLE_EIGENVALUE, SET_EIGENVALUE = 1e-10, 1e-12
-"""Share of the largest eigenvalue of all candidates, and of one set. Directions below it are
-rounding."""
+"""Fraction of the largest eigenvalue, for all candidates and for one set. Directions with smaller
+eigenvalues are rounding errors."""
 PIVOT = 1e-6
-"""Share of the square of a term that must be independent of the other terms of a set."""
+"""Fraction of the square of a term that must be independent of the other terms of a set."""
 DEPENDENT_OFFSET = 1e-20
-"""Share of a squared norm. Smaller remainders of an offset are rounding."""
+"""Fraction of a squared norm. Smaller remainders of an offset are rounding errors."""
 MAX_MOVES = 60
-"""Moves of one local search. Each lowers the score, so that the search ends in any case."""
+"""Maximum moves of a local search. Every move lowers the score, so the search always ends."""
 
-# -- judging -------------------------------------------------------------------------------
+# -- judgement -----------------------------------------------------------------------------
 JUDGED = Effort(8, 2.5, rounds=0, tolerance=0.05, max_evaluations=12, max_length=300)
 """Effort of the match that judges a model."""
 JUDGED_ROUNDS = 5
-"""Maximum matches of one segment length, each with other weights of the states. A match that did
-not converge has a larger misfit than the equations."""
+"""Maximum matches per segment length, each with updated weights of the states. The misfit of a
+match that did not converge is larger than the misfit of the equations."""
 JUDGED_ROWS = 6
 """Minimum rows of the longest run for a judgement."""
 JUDGED_ROWS_RESIDUAL = 600
-"""Maximum rows for judging a model with a network, whose derivatives are slow."""
+"""Maximum rows for judging a model with a network, whose derivatives are slow to compute."""
 JUDGED_SHARE = 0.9
-"""Minimum share of segments that do not diverge."""
+"""Minimum fraction of segments that do not diverge."""
 JUDGED_ACCURACY = 0.2
-"""Share of the misfit floor: error of the integration."""
+"""Fraction of the misfit floor. Error of the integration."""
 MISFIT_FLOOR, MISFIT_FLOOR_SWITCHED = 5e-4, 5e-3
 """Standard deviations of a state. Smaller systematic misfits are errors of integrators, files and
-derivatives of clean data. Steps of the integration do not end at jumps, hence the second value."""
+derivatives of clean data. The second value is for equations with jumps, at which integration steps
+do not end."""
 MISFIT_FLOOR_RESIDUAL = 1e-2
 """The same for a model with a network, which is an approximation."""
 CLEARLY_LESS = 3.0
 """Dimensionless. A residual is needed if the misfit of the equations alone is larger by this
 factor."""
 MISFIT_QUANTILE = 3.72
-"""Standard normal quantile at 1 - 1e-4, since there are a few tests per model."""
+"""Standard normal quantile at 1 - 1e-4, because each model has only a few tests."""
 CONSTANT_MARGIN = 5e-3
 """Relative error of constants estimated from derivatives of clean data."""
 HORIZON_GROWTH = 30.0
-"""Dimensionless. If errors of the start grow more along segments, these exceed the forecast
+"""Dimensionless. Segments along which initial errors grow by more than this exceed the forecast
 horizon."""
 
 # -- intervals -----------------------------------------------------------------------------
 CORRELATED = 0.95
-"""Minimum correlation of two estimates that is shown. The joint interval of a constant is then 3
-times as wide as with the other constant known, 1 / sqrt(1 - 0.95^2)."""
+"""Minimum correlation between two estimates that is reported. At this value, the joint interval is
+3 times as wide as with the other constant known, 1 / sqrt(1 - 0.95^2)."""
 TIED = 1e-9
-"""One minus the absolute correlation. Below it, a relation ties the two coefficients."""
+"""One minus the absolute correlation. Below this value, a relation ties the two coefficients."""
 AT_A_BOUND = 1e-3
-"""Standard errors. A bound is active if the estimate is nearer to it."""
+"""Standard errors. A bound is active if the estimate is closer than this."""
 UNDETERMINED = 1e-13
-"""Share of the largest curvature. Directions below it are rounding: the data do not determine
-them."""
+"""Fraction of the largest curvature. The data do not determine directions with less curvature."""
 MAX_PREWHITENED = 0.97
-"""Maximum correlation of neighbouring residuals that is removed before the sum of the others.
-Andrews and Monahan (1992) chose this limit because beyond it a small error of the correlation
-changes the variance without bound."""
+"""Maximum correlation of neighbouring residuals that prewhitening removes before the other
+correlations are summed. Andrews and Monahan (1992) chose this limit because at higher values, a
+small error of the correlation changes the variance without bound."""
 CURVED_REACH = 0.1
 """Half-width of a 95% interval relative to the constant, above which the likelihood is profiled.
 Below it, the profile of a constant in a fraction or an exponential differs from its quadratic
 approximation by less than a tenth of the half-width, the relative size of the next order."""
 CURVED_COST = 0.1
 """Relative difference between the increase of the misfit at an end of the quadratic interval and
-that of a parabola, above which the end is searched on the profile. It corresponds to 5% of the
-half-width."""
+the increase of a parabola. Above this value, the end is searched on the profile. The value
+corresponds to 5% of the half-width."""
 PROFILE_ENDS = 8.0
 """Half-widths of the quadratic interval at which the search for the end of a profile stops."""
 PROFILE_STEP = 2.5
-"""Factor by which one step of that search extends it at most."""
+"""Maximum factor by which one step of this search extends the interval."""
 
 # -- segments and stages ---------------------------------------------------------------
 STAGE_ROWS = 20_000
-"""Maximum rows of all stages but the last: enough for constants near those of all rows."""
+"""Maximum rows of all stages except the last. Enough to bring constants near their final values."""
 STAGE_ROWS_LAST = 100_000
-"""Maximum rows of the last stage. The relative error of a variance is then 0.5%."""
+"""Maximum rows of the last stage. At this number, the relative error of a variance is 0.5%."""
 STAGE_ROWS_WEIGHTS = 4_000
-"""The same with the weights of a residual, whose derivatives are slow."""
+"""The same with residual weights, whose derivatives are slow to compute."""
 TOLERANCE_WEIGHTS = 0.1
-"""Half squared standard errors, as `Effort.tolerance`, with the many weights of a residual."""
+"""Half squared standard errors. `Effort.tolerance` for residual weights, which are many."""
 LENGTH_WEIGHTS = 100
-"""Maximum steps of a segment with the weights of a residual."""
+"""Maximum steps of a segment with residual weights."""
 ROUGH_TOLERANCE = 1e-2
 """Half squared standard errors. Tolerance of the first round of a stage, before the noise is
 known."""
 FIRST_SIGMA = 0.1
 """Standard deviations of a state. Misfit assumed for the first segments."""
 MIN_VALID_SHARE = 0.5
-"""Minimum share of segments that do not diverge."""
+"""Minimum fraction of segments that do not diverge."""
 HOPELESS_MISFIT = 0.5
-"""Standard deviations of a state. With a larger misfit the trajectories do not follow the data."""
+"""Standard deviations of a state. With a larger misfit, trajectories do not follow the data."""
 HARMLESS_MISFIT = 0.01
 """Standard deviations of a state. Smaller misfits may grow with the length of segments."""
 EXPECTED_MISFIT = 1.2
-"""Expected noise, in standard deviations. Smaller misfits may grow as well."""
+"""Multiples of the expected noise. Misfits below this may grow as well."""
 FINER = 0.5
-"""Share of the misfit for which substeps were chosen, below which they are chosen anew."""
+"""Fraction of the misfit for which substeps were chosen. If the misfit falls below it, substeps are
+chosen again."""
 NOISE_TOLERANCE = 0.02
-"""Relative change of the misfit above which a stage has another round."""
+"""Relative change of the misfit above which a stage runs another round."""
 PRECISION_TOLERANCE = 0.2
 """The same for the precision of the weights."""
 ROUNDS_WEIGHTS = 5
 """Rounds of a stage with weights, whose precision converges slowly."""
 MIN_WEIGHT_CHANGE = 0.04
-"""Share of the mean square of the weights: smallest variance of their prior."""
+"""Fraction of the mean square of the weights. Minimum variance of their prior."""
 STEP_ERROR = 0.3
-"""Standard errors of a mean over all rows: error of the integration."""
+"""Standard errors of a mean over all rows. Error of the integration."""
 MIN_STEP_ERROR = 1e-9
-"""Standard deviations of a state: smallest error of the integration."""
+"""Standard deviations of a state. Minimum error of the integration."""
 
-# -- ranking of formulas ----------------------------------------------------------------
+# -- ranking of formulas ---------------------------------------------------------------
 RANKING_LENGTHS = (4, 25, 150)
-"""Steps of segments before whole runs."""
+"""Steps of the segments that precede whole runs."""
 RANKING_EVALUATIONS = 4
-"""Maximum evaluations of a match of segments longer than these, which starts near its minimum."""
+"""Maximum evaluations of a match to longer segments, which starts near its minimum."""
 RANKING_SHARE = 0.5
-"""Minimum share of segments that do not diverge."""
+"""Minimum fraction of segments that do not diverge."""
 RANKING_JUMP = 2.0
 """Factor by which the misfit may grow from one length to the next."""
 RANKING_HARMLESS = 0.02
@@ -289,63 +294,63 @@ RANKING_HARMLESS = 0.02
 
 # -- correlated noise ------------------------------------------------------------------
 NOISE_MIN_STEPS = 25
-"""Steps of segments that show correlated noise completely."""
+"""Steps. Minimum length of segments that show the full size of correlated noise."""
 NOISE_GROWTH = 1.3
-"""Factor by which noise may grow from such segments to the longest: errors of a model add up along
-a segment, noise does not."""
+"""Maximum growth factor of noise from these segments to the longest ones. Model errors accumulate
+along a segment, noise does not."""
 NOISE_GROWTH_SLOW = 0.5
-"""Further growth of noise whose correlation time is the length of a segment."""
+"""Additional growth of noise whose correlation time equals the segment length."""
 MIN_NOISE_CORRELATION = 0.2
 """Minimum correlation of neighbouring residuals."""
 MAX_NOISE_SHARE = 0.05
-"""Share of the variance of a state. Larger residuals are not noise."""
+"""Fraction of the variance of a state. Larger residuals are not noise."""
 MAX_RESIDUAL = 4.0
-"""Standard deviations. Larger residuals count as this value."""
+"""Standard deviations. Larger residuals are clipped to this value."""
 LAG_SHARE = 4
-"""Correlations are summed over lags up to the length of a segment divided by this."""
+"""Correlations are summed over lags up to the segment length divided by this value."""
 
 # -- covariance ------------------------------------------------------------------------
 COVARIANCE_GROUPS = 40
-"""Groups of rows, runs or stretches of runs, whose scores are compared."""
+"""Number of groups of rows (runs or stretches of runs) whose scores are compared."""
 MIN_RUN_GROUPS = 20
-"""Runs. From this number on, each run is a group."""
+"""Runs. With this many runs or more, each run is a group."""
 MIN_SANDWICH_GROUPS = 3
 """Minimum groups for a sandwich covariance."""
 CORRELATED_RESIDUALS = 0.1
-"""Correlation of neighbouring residuals beyond chance, above which the covariance is that of
-groups."""
+"""Correlation of neighbouring residuals in excess of chance, above which the sandwich covariance is
+used."""
 SANDWICH_MISFIT = 1.1
-"""Ratio of the residuals of long segments to those of short ones, above which the covariance is
-that of groups."""
+"""Ratio of residuals on long segments to residuals on short segments, above which the sandwich
+covariance is used."""
 
 # -- held-out forecasts ----------------------------------------------------------------
 HELD_OUT_SHARE = 0.25
-"""Share of the data that is held out."""
+"""Fraction of the data that is held out."""
 HELD_OUT_ROWS = 20
-"""Rows. With fewer, forecasts are compared on the training data."""
+"""Rows. With fewer rows, forecasts are compared on the training data."""
 HELD_OUT_FORECASTS = 24
-"""Maximum forecasts that are compared."""
+"""Maximum forecasts compared."""
 LATEST_START = 0.6
-"""Share of a run after which no forecast begins."""
+"""Fraction of a run after which no forecast starts."""
 HELD_OUT_STEPS = 1000
 """Maximum steps of a forecast."""
 HELD_OUT_EVALUATIONS = 8
 """Maximum evaluations of the match without held-out data, which starts near its minimum."""
 HELD_OUT_WINDOW = 10
-"""Minimum steps of the window from which the initial state of a forecast is estimated."""
+"""Minimum steps of the window for estimating the initial state of a forecast."""
 HELD_OUT_STRETCH_BEGIN = 0.4
-"""Share of each run before the held-out stretch, if weights are free."""
+"""Fraction of each run before the held-out stretch, if weights are free."""
 MAX_ERROR_RATIO, MAX_ERROR_RATIO_CHANCE = 1.05, 1.2
-"""Ratio of held-out forecast errors with refined and given constants that is accepted; the second
-if the difference may be chance."""
+"""Maximum accepted ratio of held-out forecast errors with refined and given constants. The second
+value applies if the difference may be due to chance."""
 SIGNIFICANT_DIFFERENCE = 2.0
-"""Standard errors of the difference. Smaller differences may be chance."""
+"""Standard errors of the difference. Smaller differences may be due to chance."""
 LOST_FORECAST = 0.7
 """Standard deviations of a state. Forecasts with larger errors are useless."""
 EXACT_FORECAST = 1e-6
 """Standard deviations of a state. Smaller forecast errors count as zero."""
 MAX_REFUSED_STAGES = 3
-"""Stages, from the last, that are compared on held-out data."""
+"""Number of stages, counted from the last, that are compared on held-out data."""
 MIN_REFINED_STEPS = 3
 """Steps. Constants are not refined if no run is longer."""
 
@@ -355,63 +360,63 @@ PROFILE_EVALUATIONS = 6
 PROFILE_TOLERANCE = 1e-3
 """Half squared standard errors. Tolerance of the match."""
 PROFILE_SOLVES = 4
-"""Maximum matches in the search for one end."""
+"""Maximum matches in the search for one end of an interval."""
 
 # -- integral form ---------------------------------------------------------------------
 STRETCH_STEPS = 100
-"""Maximum steps per initial value, since errors of smoothing add up."""
+"""Maximum steps per initial value. Smoothing errors accumulate over longer stretches."""
 MIN_STRETCH_STEPS = 12
-"""Minimum steps per initial value, since noise averages out."""
+"""Minimum steps per initial value. Noise does not average out over shorter stretches."""
 ROUGH_FUNCTION = 1.2
 """Standard deviations of a function. Functions that change more between rows cannot be
 integrated."""
 STRETCHES_OF_A_RUN = 3
-"""Minimum stretches per run, as far as its length allows."""
+"""Minimum stretches per run, if its length allows."""
 
 # -- initial states of forecasts -------------------------------------------------------
 START_SHARE = 0.1
-"""Share of a run from which its initial state is estimated."""
+"""Fraction of a run used to estimate its initial state."""
 MIN_START_STEPS, MAX_START_STEPS = 10, 50
-"""Minimum and maximum steps from which it is estimated."""
+"""Minimum and maximum steps used to estimate the initial state."""
 START_MIN_NOISE = 1e-4
-"""Standard deviations of a state: smallest noise."""
+"""Standard deviations of a state. Minimum noise."""
 START_ACCURACY = 1e-3
-"""Standard deviations of a state: error of the integration."""
+"""Standard deviations of a state. Error of the integration."""
 START_EVALUATIONS = 10
 """Maximum evaluations of the match of initial states."""
 
 # -- forecast errors -------------------------------------------------------------------
 FORECASTS = 10
-"""Forecasts from rows spread over the runs."""
+"""Number of forecasts, from rows spread over the runs."""
 FORECAST_MAX_STEPS = 200
 """Maximum steps of a forecast."""
 FORECAST_MAX_SUBSTEPS = 8
 """Maximum substeps between rows."""
 FORECAST_ACCURACY = 0.02
-"""Relative change of the forecast error when the steps are halved."""
+"""Maximum relative change of the forecast error when the steps are halved."""
 LATEST_FORECAST = 0.5
-"""Share of a run after which no forecast begins."""
+"""Fraction of a run after which no forecast starts."""
 VARIANT_MAX_STEPS = 300
-"""Maximum steps of forecasts of many sets of coefficients."""
+"""Maximum steps of forecasts with many sets of coefficients."""
 VARIANT_MAX_SUBSTEPS = 32
-"""Maximum substeps between rows for such forecasts."""
+"""Maximum substeps between rows for these forecasts."""
 VARIANT_ACCURACY = 0.002
-"""Standard deviations of a state by which halved steps may change such forecasts."""
+"""Standard deviations of a state. Maximum change of these forecasts when the steps are halved."""
 
 # -- gates -----------------------------------------------------------------------------
 OUTER_RUNS = 1 / 3
-"""Share of the runs, the outermost ones, on which a gate is tried."""
+"""Fraction of the runs on which a gate is tested: the outermost runs."""
 GATE_RUNS = 9
-"""Runs. With fewer, a gate is not tried."""
+"""Runs. With fewer runs, a gate is not tested."""
 GATE_BETTER = 0.25
-"""Maximum ratio of squared forecast errors without and with a gate for which the gate is opened."""
+"""Maximum ratio of squared forecast errors without and with a gate at which the gate is opened."""
 GATE_MATTERS = 0.1
-"""Logarithm of that ratio. Smaller changes of a forecast by the gate do not count."""
+"""Logarithm of this ratio. Smaller changes of a forecast due to the gate are ignored."""
 SLOW_FADE = 2.0
-"""Dimensionless width of the gate of a residual that is correct beyond its data."""
+"""Dimensionless. Width of the gate of a residual that is correct beyond its data."""
 REFINED_GATE_PARTS = 5
-"""Parts of the data, each of which the gate treats as unseen."""
+"""Number of parts of the data. The gate treats each part as unseen in turn."""
 GATE_EVALUATIONS = 8
 """Maximum evaluations of the match without the outermost runs, which starts near its minimum."""
 PROJECTION_ROWS = 20_000
-"""Maximum rows on which a residual is made orthogonal to the terms."""
+"""Maximum rows used to make a residual orthogonal to the terms."""

@@ -13,9 +13,9 @@ from ._constants import Constants, Values
 
 @final
 class Derivatives(NamedTuple):
-    """f (n, B), `jacobian` df_c/dx_j as (c, j, value), `forcing` df_c/dp_q as (c, q, value) for
-    coefficients and inner parameters, and `basis` df/dv (B, H), the same for all equations, if
-    there is a residual."""
+    """f (n, B) and its derivatives: `jacobian` df_c/dx_j as (c, j, value), `forcing` df_c/dp_q as
+    (c, q, value) for coefficients and inner parameters, and, if there is a residual, `basis` df/dv
+    (B, H), the same for all equations."""
 
     f: np.ndarray
     jacobian: list[tuple[int, int, Any]]
@@ -26,10 +26,10 @@ class Derivatives(NamedTuple):
 @final
 class Linearization:
     """f and its derivatives as functions of states, inputs and free constants. `at` fixes the
-    constants for many evaluations.
+    constants for repeated evaluation.
 
-    Terms are differentiated symbolically, the residual by differences, and its weights exactly.
-    States and inputs are (V, B), one row per variable.
+    Terms are differentiated symbolically, the residual by finite differences, and its weights
+    exactly. States and inputs have shape (V, B), one row per variable.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class Linearization:
         self._plan(field, constants)
 
     def _plan(self, field: HybridField, constants: Constants) -> None:
-        """List the formulas to evaluate, and the entries that each contributes to."""
+        """List the formulas to evaluate and the entries that each formula contributes to."""
         coefficients = np.asarray(field.coefficients)
         terms = field.features.terms
         names = field.features.parameters
@@ -142,8 +142,8 @@ class FieldAt:
         return Derivatives(f, entries, forcing, basis)
 
     def _sum(self, terms: list[Any], count: int) -> Float[np.ndarray, "n B"]:
-        """Return the equations from the values of the terms in use. A term that is not finite
-        affects all equations; such trajectories are discarded anyway."""
+        """Return the right-hand sides from the values of the terms in use. A term that is not
+        finite affects all equations; such trajectories are discarded anyway."""
         theta = np.empty((len(terms), count))
         for row, values in zip(theta, terms, strict=True):
             row[:] = values

@@ -1,4 +1,4 @@
-"""`Matcher`: constants from trajectories with little effort, for ranking many formulas."""
+"""`Matcher`: fast matches of constants to trajectories, for ranking many formulas."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -23,7 +23,7 @@ from ._stages import match_stage, prior_precision, updated_states
 
 @final
 class MatchStages(NamedTuple):
-    """Problem, last and first stage of a match."""
+    """Problem, last stage and first stage of a match."""
 
     problem: Problem
     last: Stage
@@ -34,9 +34,10 @@ class MatchStages(NamedTuple):
 class Match(NamedTuple):
     """A field with constants matched to segments.
 
-    `misfits` has the mean squared misfit of each state by length of the segments: in units of its
-    noise if this grows with the state, and zero if it was not measured. `states` are those of all
-    rows on the longest segments. `stages` is None if trajectories do not follow the data.
+    `misfits` has the mean squared misfit of each state by segment length, relative to the noise if
+    the noise grows with the state, and zero for states that were not measured. `states` are the
+    states of all rows on the longest segments. `stages` is None if trajectories do not follow the
+    data.
     """
 
     field: HybridField
@@ -46,7 +47,7 @@ class Match(NamedTuple):
 
     def refinement(self, *, is_curved: bool = True) -> Refinement | None:
         """Return the constants with their joint covariance, or None if trajectories do not follow
-        the data. Intervals use profiles of the likelihood, which is slow, if `is_curved`."""
+        the data. If `is_curved`, intervals use profiles of the likelihood, which are slow."""
         if self.stages is None:
             return None
         with np.errstate(all="ignore"):
@@ -56,7 +57,7 @@ class Match(NamedTuple):
 @final
 @dataclass(frozen=True, eq=False)
 class Matcher:
-    """Data to which fields are matched, on segments of at most `max_length` steps. If they are
+    """Data to which fields are matched, on segments of at most `max_length` steps. If the data are
     noisy, terms within sqrt(log N) standard errors of zero are removed."""
 
     data: Dataset
@@ -74,8 +75,8 @@ class Matcher:
         should_continue: Callable[[int, np.ndarray], bool] = lambda length, misfit: True,
     ) -> Match:
         """Return the field with constants matched to segments of growing length, as long as
-        trajectories follow the data and `should_continue(length, misfit)` is true. A match `after`
-        another one starts with its longest segments."""
+        trajectories follow the data and `should_continue(length, misfit)` is true. If `after` is
+        given, start with the longest segments of that match."""
         problem = self._problem(field, known)
         misfits: dict[int, np.ndarray] = {}
         states = self.data.states
@@ -129,7 +130,7 @@ class Matcher:
         known: Knowledge | None,
         effort: Effort,
     ) -> tuple[Problem, Stage, Float[np.ndarray, "N n"]]:
-        """Return the match without insignificant terms, which are removed one after the other."""
+        """Return the match after removing insignificant terms one at a time."""
         n_values = self.data.n_samples * max(problem.measured.sum(), 1)
         min_ratio = np.sqrt(np.log(n_values))
         kept = None if known is None else known.required | known.related
@@ -183,8 +184,8 @@ def _match_stage(
 def _weakest_term(
     problem: Problem, stage: Stage, min_ratio: float, kept: Bool[np.ndarray, "c K"] | None
 ) -> tuple[int, int] | None:
-    """Return equation and term of the coefficient with the smallest ratio to its standard error, or
-    None if that is at least `min_ratio`. Terms in `kept` and single terms stay."""
+    """Return the equation and term with the smallest ratio of coefficient to standard error, or
+    None if this ratio is at least `min_ratio`. Terms in `kept` and single terms are not removed."""
     constants = problem.constants
     count = len(constants.rows)
     if count != len(constants.lead):

@@ -1,10 +1,10 @@
-"""Levenberg-Marquardt on constants, starts and the states at all rows together.
+"""Levenberg-Marquardt on constants, starts and the states of all rows together.
 
 The states at the rows of a segment are unknowns. One linearization of all steps between rows closes
-the gaps between them to first order, and gives the sum of squares as a quadratic function of
-constants and starts. All states move with its minimum. Unlike a trajectory from a start, they stay
-near the data while the constants are wrong, so chaotic and long segments converge as fast as short
-ones. [multiple shooting, Bock and Plitt 1984; lifted Newton, Albersmeyer and Diehl 2010]
+the gaps between steps to first order, and makes the sum of squares a quadratic function of
+constants and starts. All states move to its minimum. Unlike a trajectory from a start, the states
+remain near the data while the constants are wrong, so chaotic and long segments converge as fast as
+short segments. [multiple shooting, Bock and Plitt 1984; lifted Newton, Albersmeyer and Diehl 2010]
 """
 
 from collections.abc import Callable
@@ -28,7 +28,7 @@ from ._sensitivities import linearized
 
 @final
 class Prior(NamedTuple):
-    """Prior of the constants: sum precision (p - mean)^2 / 2 is added to the cost."""
+    """Prior of the constants, which adds sum precision (p - mean)^2 / 2 to the cost."""
 
     mean: np.ndarray
     precision: np.ndarray
@@ -39,7 +39,7 @@ class Prior(NamedTuple):
 
 @final
 class MatchSolution(NamedTuple):
-    """Constants, starts (n, B), their normal equations, and whether the descent converged."""
+    """Constants, starts (n, B), normal equations, and whether the descent converged."""
 
     p: np.ndarray
     starts: np.ndarray
@@ -82,12 +82,12 @@ def match_segments(
     on_step: Callable[[], None] = lambda: None,
     is_measured: bool = False,
 ) -> MatchSolution:
-    """Return the minimum of cost and prior near these constants and states.
+    """Return the minimum of cost plus prior near these constants and states.
 
     The descent ends when the expected gain of a full step is below `tolerance` and the gaps are
     closed, or after `max_steps`. Segments with remaining gaps are integrated from their starts. If
-    the states are measured (`is_measured`), not piecewise trajectories, the first step moves only
-    the states; otherwise their noise would determine constants that the motion leaves open.
+    the states are measurements (`is_measured`) rather than piecewise trajectories, the first step
+    moves only the states, so that their noise does not move poorly determined constants.
     """
     point, converged = _minimum(
         _Lifted(problem, segments, substeps, sigma), p, states, prior, bounds, max_steps,
@@ -102,8 +102,8 @@ def match_segments(
 
 def matched_normal(problem: Problem, stage: Stage, stretches: int = 1) -> Normal:
     """Return the normal equations of a stage at its states, with separate scores for `stretches` of
-    each segment. Trajectories from the starts alone would amplify rounding where errors grow fast,
-    as in an ignition."""
+    each segment. Trajectories from the starts alone would amplify rounding errors where errors grow
+    fast, for instance in an ignition."""
     lifted = _Lifted(problem, stage.segments, stage.substeps, stage.sigma, stretches)
     return lifted.at(stage.p, stage.normal.states).normal
 
@@ -117,8 +117,8 @@ def match_starts(
     *,
     max_steps: int,
 ) -> Float[np.ndarray, "n B"]:
-    """Return the initial states with the smallest misfit for a problem without free constants; the
-    given ones where the match fails."""
+    """Return the initial states with the smallest misfit for a problem without free constants.
+    Where the match fails, return the given states."""
     none = np.zeros(0)
     point, _ = _minimum(
         _Lifted(problem, segments, substeps, sigma), none, states, Prior(none, none),
@@ -132,8 +132,8 @@ def match_starts(
 class _Point(NamedTuple):
     """Constants and states, with the linearized trajectory and its derivatives in each group.
 
-    `gap` is the root mean square distance to that trajectory in standard deviations, `merit` half
-    the sum of squares of the misfit and, with less weight, of that distance.
+    `gap` is the root mean square distance to this trajectory in standard deviations. `merit` is
+    half the sum of squares of the misfit and, with less weight, of this distance.
     """
 
     p: np.ndarray
@@ -182,7 +182,7 @@ def _minimum(
                 break
         else:
             if damping > limits.SHORTENED and not trial.gap < point.gap:
-                step_fraction /= 2  # constants hardly move: it is the states that move too far
+                step_fraction /= 2  # the constants hardly move, so the states moved too far
             damping = max(damping * 10, limits.FIRST_DAMPING)
             if damping > limits.MAX_DAMPING:
                 break
@@ -191,7 +191,7 @@ def _minimum(
 
 @final
 class _Lifted:
-    """Linearizations of segments, in groups that limit the memory of derivatives."""
+    """Linearizations of segments, in groups that limit memory use."""
 
     def __init__(
         self,
@@ -254,8 +254,8 @@ class _Lifted:
         moves: Float[np.ndarray, "n B"],
         step_fraction: float,
     ) -> tuple[Float[np.ndarray, " P"], Float[np.ndarray, "T n B"]]:
-        """Return constants and states after this fraction of a step, or less if states would move
-        too far."""
+        """Return constants and states after this fraction of a step. The fraction is reduced if
+        states would move too far."""
         change = point.normal.states - point.states
         for group, by in zip(self._groups, point.by, strict=True):
             group_moves = moves[:, group].T
@@ -275,8 +275,8 @@ class _Lifted:
 def _bounded_step(
     H: Float[np.ndarray, "P P"], gradient: Float[np.ndarray, " P"], room: Float[np.ndarray, "2 P"]
 ) -> Float[np.ndarray, " P"]:
-    """Return H^-1 gradient within `room`. Numbers that would leave it are set to its edge, and the
-    others are solved for again."""
+    """Return H^-1 gradient within `room`. Parameters that would leave `room` are set to its edge,
+    and the system is solved again for the others."""
     step = np.linalg.solve(H, gradient)
     free = np.ones(len(step), dtype=bool)
     while True:
@@ -292,7 +292,7 @@ def _bounded_step(
 def _newton_step(
     normal: Normal, p: np.ndarray, prior: Prior, damping: float, room: Float[np.ndarray, "2 P"]
 ) -> tuple[np.ndarray, np.ndarray, float]:
-    """Return the damped steps of the constants, within `room`, and of the starts (n, B), and the
+    """Return the damped steps of the constants (within `room`) and of the starts (n, B), and the
     expected gain."""
     size, precision = len(p), prior.precision
     prior_score = precision * (prior.mean - p)

@@ -1,4 +1,4 @@
-"""Noise as the residuals of trajectories show it: its size, and its correlation between rows."""
+"""Noise estimated from residuals of trajectories: its size and its correlation between rows."""
 
 from collections.abc import Sequence
 from typing import NamedTuple, final
@@ -22,14 +22,14 @@ class CorrelatedNoise(NamedTuple):
 
 
 def white_noise_variance(data: Dataset) -> Float[np.ndarray, " n"]:
-    """Return the variance of each state's noise as smoothing estimates it."""
+    """Return the noise variance of each state as estimated by smoothing."""
     plan = data.plan
     removed = ((data.states - plan.smoothed) ** 2 / plan.relative_variance).mean(axis=0)
     return np.maximum(removed / (1 - plan.smoother.leverage), min_misfit(data.states))
 
 
 def min_misfit(states: Float[np.ndarray, "N n"]) -> Float[np.ndarray, " n"]:
-    """Return the mean squared misfit of each state that counts as rounding."""
+    """Return the mean squared misfit of each state below which differences are rounding errors."""
     return np.maximum((limits.ROUNDING_FLOOR * states.std(axis=0)) ** 2, 1e-300)
 
 
@@ -42,8 +42,8 @@ def residual_std(
 ) -> Float[np.ndarray, " n"]:
     """Return the standard deviation of each state's residuals, infinite if it was not measured.
 
-    Residuals beyond `HUBER` standard deviations count as `HUBER`. `n_estimated` unknowns were
-    estimated from the data.
+    Residuals beyond `HUBER` standard deviations are clipped to `HUBER`. `n_estimated` is the number
+    of unknowns estimated from the data.
     """
     relative = problem.relative_std(segments)
     r = np.abs((problem.measured_states(segments) - states) / relative)
@@ -68,8 +68,8 @@ def residual_std(
 def mean_squared_misfit(
     problem: Problem, segments: RunSegments, normal: Normal
 ) -> Float[np.ndarray, " n"]:
-    """Return the mean square of each state's residuals, zero if it was not measured. The misfit of
-    a diverged segment is the variance of the state."""
+    """Return the mean square of each state's residuals, zero if it was not measured. A diverged
+    segment counts with the variance of the state."""
     weight, is_valid = segments.weight, normal.is_valid
     share = float(weight[:, is_valid].sum() / weight.sum())
     square = residual_std(problem, normal.states, segments, is_valid) ** 2
@@ -81,8 +81,8 @@ def mean_squared_misfit(
 def correlation_time(
     residuals: Float[np.ndarray, "T n B"], counted: Bool[np.ndarray, "T B"]
 ) -> Float[np.ndarray, " n"]:
-    """Return 1 + 2 sum_k rho_k over positive correlations of each state's residuals: the number of
-    rows per independent value."""
+    """Return the number of rows per independent value of each state's residuals, 1 + 2 sum_k rho_k
+    over positive correlations."""
     r = np.where(counted[:, None], residuals, 0.0)
     size = np.sqrt((r**2).sum(axis=(0, 2)) / max(counted.sum(), 1))
     r = r / np.maximum(size, 1e-300)[:, None]
@@ -94,7 +94,7 @@ def correlation_time(
         if not pairs:
             break
         rho = (r[k:] * r[:-k]).sum(axis=(0, 2)) / pairs / total
-        positive &= rho > 2 / np.sqrt(pairs)  # smaller ones may be chance
+        positive &= rho > 2 / np.sqrt(pairs)  # smaller correlations may be due to chance
         if not positive.any():
             break
         time += np.where(positive, 2 * rho, 0.0)
@@ -108,10 +108,10 @@ def _residual_time(problem: Problem, stage: Stage) -> Float[np.ndarray, " n"]:
 
 
 def long_run_time(problem: Problem, stage: Stage) -> Float[np.ndarray, " n"]:
-    """Return the factor by which correlation of a stage's residuals raises the variance of their
+    """Return the factor by which correlation of a stage's residuals increases the variance of their
     mean, 1 for states that were not measured.
 
-    Estimated constants and starts absorb slow residuals, so that a sum of correlations is too
+    Estimated constants and starts absorb slow residuals, so a plain sum of correlations is too
     small. First-order correlation is therefore removed before the sum and restored after it.
     [prewhitening; Andrews and Monahan 1992]
     """
@@ -127,7 +127,7 @@ def long_run_time(problem: Problem, stage: Stage) -> Float[np.ndarray, " n"]:
 
 
 def are_correlated(problem: Problem, stage: Stage, normal: Normal) -> bool:
-    """Return whether residuals of neighbouring rows of some state are correlated."""
+    """Return whether residuals of neighbouring rows are correlated in any state."""
     residuals, _ = _residuals(problem, stage.segments, normal)
     counted = (stage.segments.weight > 0)[:, None]
     r = residuals[:, problem.measured] / stage.sigma[problem.measured][:, None]
@@ -139,9 +139,9 @@ def are_correlated(problem: Problem, stage: Stage, normal: Normal) -> bool:
 
 
 def estimate_correlated_noise(problem: Problem, stages: Sequence[Stage]) -> CorrelatedNoise | None:
-    """Return the noise in the residuals of long segments, or None if they are not correlated noise:
-    small, correlated between rows, and no larger in longer segments, along which the errors of a
-    model add up."""
+    """Return the noise in the residuals of long segments, or None if it is not correlated noise.
+    Correlated noise is small, correlated between rows, and no larger in longer segments, along
+    which model errors accumulate."""
     if len(stages) < 2 or stages[-2].length < limits.NOISE_MIN_STEPS:
         return None
     shorter, longer, m = stages[-2], stages[-1], problem.measured

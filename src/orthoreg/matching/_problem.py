@@ -1,4 +1,4 @@
-"""One refinement problem: a field and runs, and their normal equations on segments."""
+"""A matching problem: a field, its runs, and their normal equations on segments."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -23,9 +23,9 @@ from ._sensitivities import follow, growth_of_errors, step_ends
 class Normal:
     """Normal equations of segments, with r the weighted residuals in standard deviations.
 
-    `costs` are half the sums of squares (linear beyond `HUBER`) of each segment. For constants p
-    and starts s: `pp` = sum J_p'J_p, `ss` and `sp` of each segment, and the scores J'r of each
-    segment and stretch of it. `states` (T, n, B) are the simulated ones.
+    `costs` is half the sum of squares of each segment (linear beyond `HUBER`). For constants p and
+    starts s, `pp` = sum J_p'J_p, and `ss` and `sp` are the corresponding blocks of each segment.
+    The scores J'r are given for each stretch of each segment. `states` (T, n, B) are simulated.
     """
 
     costs: Float[np.ndarray, " B"]
@@ -52,8 +52,7 @@ def normal_equations(
     reference: Float[np.ndarray, "T n B"] | None = None,
 ) -> Normal:
     """Return the normal equations of these segments. States with an infinite sigma do not count.
-    Costs and the weights of outliers are those at the `reference` states, by default the
-    trajectory.
+    Costs and outlier weights are evaluated at the `reference` states, by default the trajectory.
     """
     counted: Any = np.flatnonzero(np.isfinite(sigma[0, :, 0]))
     if len(counted) == sigma.shape[1]:
@@ -156,10 +155,10 @@ def eliminate_starts(
 class Problem:
     """A field whose constants are matched to runs.
 
-    `sizes` are the standard deviations of the states and `measured` the states that count. With
-    `growing_noise`, the noise may grow with the state as the plan of the data says.
-    `expected_noise` is its standard deviation, if known. `gated` applies the gate of the residual;
-    if None, only where data lie beyond it.
+    `sizes` are the standard deviations of the states, and `measured` marks the states that count.
+    With `growing_noise`, the noise may grow with the state, as the plan of the data states.
+    `expected_noise` is the standard deviation of the noise, if known. `gated` applies the gate of
+    the residual; if None, the gate is applied only if some data lie outside its region.
     """
 
     field: HybridField
@@ -193,7 +192,7 @@ class Problem:
         )  # fmt: skip
 
     def subset(self, rows: Bool[np.ndarray, " N"]) -> "Problem":
-        """Return the same problem on some of the rows."""
+        """Return the same problem on a subset of the rows."""
         return replace(self, data=self.data.only(rows).with_plan_of(self.data, rows))
 
     @cached_property
@@ -213,7 +212,7 @@ class Problem:
     def _linearization(self) -> Linearization:
         region, gated = self.field.region, self.gated
         if gated is None:
-            # inside its region a residual needs no gate, which is expensive
+            # inside its region a residual needs no gate, which is expensive to evaluate
             gated = region is not None and bool((region.distance(self.data.variables) > 1).any())
         return Linearization(self.field, self.constants, self.sizes, gated=gated)
 
@@ -222,7 +221,7 @@ class Problem:
         return box_around(self.data.states)
 
     def relative_std(self, segments: RunSegments) -> Float[np.ndarray, "T n B"] | float:
-        """Return the noise of each value relative to that of its state."""
+        """Return the noise of each value relative to the noise level of its state."""
         if self._relative_std is None:
             return 1.0
         return np.moveaxis(self._relative_std[segments.rows], 2, 1)
@@ -247,7 +246,7 @@ class Problem:
         guess: Float[np.ndarray, "T n B"],
         stretches: int = 1,
     ) -> Normal:
-        """Return the normal equations of trajectories from these starts, searched near the states
+        """Return the normal equations of trajectories from these starts, iterated from the states
         `guess`. Scores are separate for `stretches` of each segment."""
         n, size, field = len(self.sizes), self.constants.size, self.field_at(p)
         accuracy = np.where(np.isfinite(sigma), sigma, self.sizes) * limits.TRAJECTORY_ACCURACY
@@ -304,7 +303,7 @@ class Problem:
         substeps, coarse = 1, ends(1)
         while substeps < max_substeps:
             fine = ends(2 * substeps)
-            errors = np.abs(fine - coarse).sum(axis=2)  # they add up along a segment
+            errors = np.abs(fine - coarse).sum(axis=2)  # errors accumulate along a segment
             if np.all(np.sqrt((errors**2).mean(axis=1)) <= tolerance):
                 break
             coarse, substeps = fine, 2 * substeps

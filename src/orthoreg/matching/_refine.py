@@ -28,12 +28,12 @@ class Refinement:
     """Constants matched to trajectories, with their uncertainty.
 
     `uncertainty` has the estimates with their joint covariance. Its degrees of freedom are the
-    number of values minus that of estimates, or the number of runs or stretches minus one if
-    their scores give the covariance (`is_sandwich`). `noise` is the standard deviation of each
-    state's residuals, infinite if it was not measured. `error_before` and `error_after` are root
-    mean squared errors of forecasts of held-out data, in standard deviations of the states.
-    `status` is a description in words. A refinement that was not `kept` has the given field and no
-    uncertainty.
+    number of values minus the number of estimates. If the covariance comes from the scores of
+    groups (`is_sandwich`), they are the number of groups (runs or stretches) minus one. `noise` is
+    the residual standard deviation of each state, infinite if it was not measured. `error_before`
+    and `error_after` are root mean squared errors of forecasts of held-out data, in standard
+    deviations of the states. `status` describes the result in words. If `kept` is false, the field
+    is the given one and there is no uncertainty.
     """
 
     field: HybridField
@@ -79,8 +79,8 @@ class Refinement:
         return None if self.uncertainty is None else self.uncertainty.interval(level)
 
     def coefficient_intervals(self, level: float = 0.95) -> Float[np.ndarray, "c K 2"] | None:
-        """Return the intervals in the shape of the coefficients. A coefficient that was not
-        estimated has an interval of length zero."""
+        """Return the intervals in the shape of the coefficients. Coefficients that were not
+        estimated have zero-length intervals."""
         if self.uncertainty is None:
             return None
         return self.uncertainty.coefficient_intervals(np.asarray(self.field.coefficients), level)
@@ -108,14 +108,14 @@ def refine(
     estimated and may grow with the state. Differences beyond `HUBER` standard deviations count
     linearly. Segments grow from 4 steps to whole runs as long as trajectories follow the data.
     Equations of positions (`data.velocity_of`) and values given by `knowledge` are fixed; relations
-    and bounds hold. The prior of the weights is normal around their initial values, with the
-    variance that maximizes the evidence.
+    and bounds are satisfied. The prior of the weights is normal around their initial values; its
+    variance maximizes the evidence.
 
-    The result is kept if the `choice` of terms that the field comes from leaves only noise, or if
+    The result is kept if the `choice` of terms that produced the field leaves only noise, or if
     forecasts of held-out runs, or of the end of a single run, are no worse. Otherwise the constants
-    are refined without the weights. The gate of refined weights is widened if that improves
-    forecasts of the outermost runs. A misfit of the size of `noise`, the standard deviations of the
-    states' noise, does not limit the length of segments. With a `choice` that leaves only noise,
+    are refined without the weights. The gate of refined weights is widened if this improves
+    forecasts of the outermost runs. `noise` is the standard deviation of each state's noise; a
+    misfit of this size does not limit the segment length. With a `choice` that leaves only noise,
     refinement starts from its segments.
     """
     fixed = [data.state_names.index(name) for name in data.velocity_of]
@@ -164,14 +164,14 @@ def refine(
 
 
 def _is_better(new: Comparison | None, old: Comparison | None) -> bool:
-    """Return whether the constants from another start forecast held-out data better."""
+    """Return whether the constants from another start give better forecasts of held-out data."""
     return new is not None and old is not None and new.after < old.after
 
 
 def _starts(data: Dataset, choice: StructureChoice | None) -> list[dict[str, Any]]:
     """Return the options of the first segments. The states of a choice that leaves only noise are
-    good starts. Those of any other choice may lead back to wrong constants, so short segments of
-    the measured states are matched as well."""
+    good starts. The states of any other choice may lead back to wrong constants, so short segments
+    of the measured states are also matched."""
     if choice is None or len(choice.states) != data.n_samples:
         return [{}]
     effort = limits.FULL._replace(first_length=choice.length)
@@ -185,8 +185,8 @@ def _accepted_stage(
     states: Float[np.ndarray, "N n"],
     bounds: Float[np.ndarray, "2 P"],
 ) -> tuple[Stage | None, Comparison]:
-    """Return the last stage whose constants forecast held-out data no worse than the initial ones,
-    or None, and the last comparison."""
+    """Return the last stage whose constants forecast held-out data no worse than the initial
+    constants, or None, and the last comparison."""
     comparison = Comparison(np.nan, np.nan)
     held_out = HeldOutForecasts(problem, states, bounds)
     for stage in stages[: -limits.MAX_REFUSED_STAGES - 1 : -1]:
@@ -205,8 +205,8 @@ def _result(
     *,
     is_curved: bool = True,
 ) -> Refinement:
-    """Return the refinement of the last of two stages, the other being the first of all. Intervals
-    use profiles of the likelihood if `is_curved`."""
+    """Return the refinement given the last and the first stage. If `is_curved`, intervals use
+    profiles of the likelihood."""
     stage, first = stages
     constants, data = problem.constants, problem.data
     field = constants.write(problem.field, stage.p)
@@ -218,7 +218,7 @@ def _result(
     subset = "" if n_used >= data.n_samples else f", {n_used:,} of {data.n_samples:,} rows"
     rows = stage.segments.length + 1
     status = f"refined on segments of {rows} rows{subset}"
-    # without convergence, the curvature is no measure of the distance to the minimum
+    # without convergence, the curvature does not measure the distance to the minimum
     m = problem.measured
     has_misfit = bool((stage.sigma[m] > limits.ROUNDING_FLOOR * problem.sizes[m]).any())
     is_stuck = has_misfit and covariance.is_sandwich and not stage.solution.converged
@@ -259,7 +259,7 @@ def _result(
 
 
 def _n_free(problem: Problem, stage: Stage) -> float:
-    """Return the number of measured values minus that of estimates."""
+    """Return the number of measured values minus the number of estimates."""
     values = stage.segments.weight.sum() * problem.measured.sum()
     starts = stage.segments.count * len(problem.sizes)
     return float(max(values - problem.constants.count - starts, 1.0))

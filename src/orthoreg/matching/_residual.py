@@ -1,4 +1,4 @@
-"""A residual with refined weights: its orthogonality to the terms, and the reach of its gate."""
+"""A residual with refined weights: its orthogonality to the terms, and the range of its gate."""
 
 from dataclasses import replace
 
@@ -20,9 +20,10 @@ def reprojected(
     field: HybridField, constants: Constants, data: Dataset
 ) -> tuple[HybridField, Float[np.ndarray, "k P"]]:
     """Return the same function with its residual made orthogonal again to the terms of each
-    equation on the data, and the derivatives of the coefficients with respect to the free numbers.
+    equation on the data, and the derivatives of the coefficients with respect to the free
+    parameters.
 
-    C theta + V'psi - P theta is the same with P' = <psi, theta> <theta, theta>^-1 V and C - P + P'.
+    C theta + V'psi - P theta is unchanged by P' = <psi, theta> <theta, theta>^-1 V and C - P + P'.
     """
     jacobian = constants.derivatives()
     coefficients = np.array(field.coefficients, dtype=float)
@@ -49,7 +50,7 @@ def reprojected(
 
 
 def _with_held_values(field: HybridField, data: Dataset) -> HybridField:
-    """Return the field with the new values of the residual at the landmarks of its gate."""
+    """Return the field with updated values of the residual at the landmarks of its gate."""
     region = field.region
     if region is None or region.held is None:
         return field
@@ -70,9 +71,9 @@ def open_gate(
     """Return the field with a wider gate if forecasts of the outermost runs support it.
 
     Weights and constants are refined on the other runs alone, and the outermost runs are forecast
-    with the gate of the other runs and without a gate. If the forecasts without a gate are much
-    better, the residual is trusted as far beyond all data as the outermost runs are beyond the
-    others, and fades slowly from there.
+    with the gate of the other runs and without a gate. If forecasts without a gate are much better,
+    the wider gate trusts the residual as far beyond all data as the outermost runs are beyond the
+    other runs, and decreases slowly from there.
     """
     data, region = problem.data, field.region
     if region is None or region.period is not None or data.n_runs < limits.GATE_RUNS:

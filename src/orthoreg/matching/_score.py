@@ -1,4 +1,4 @@
-"""The score of a set of terms: the likelihood of its trajectories, and the price of its terms."""
+"""The score of a set of terms: the likelihood of its trajectories plus the price of its terms."""
 
 from dataclasses import dataclass, replace
 from typing import NamedTuple, final
@@ -21,8 +21,8 @@ from ._problem import Problem
 
 
 def max_noise_ratio(rows: float) -> float:
-    """Return the mean square, in estimated noise variances, that white noise in this many
-    independent values exceeds with a probability of one minus `EXCESS_LEVEL`."""
+    """Return the mean square of `rows` independent values of white noise, in estimated noise
+    variances, that is exceeded with probability 1 - `EXCESS_LEVEL`."""
     from scipy.special import chdtri
 
     if not np.isfinite(rows):
@@ -35,8 +35,8 @@ def trajectory_score(ratio: Float[np.ndarray, " n"], rows: Float[np.ndarray, " n
     """Return the negative log likelihood of trajectories in nats, up to a constant.
 
     `ratio` is the mean squared misfit of each state in noise variances, `rows` the number of its
-    independent values. Beyond twice the noise a term is missing and residuals are correlated: only
-    `TEMPERED` values count there.
+    independent values. A misfit beyond twice the noise variance indicates a missing term, whose
+    residuals are correlated, so only `TEMPERED` values count there.
     """
     ratio = np.maximum(ratio, 1e-12)
     within = rows / 2 * np.log(np.minimum(ratio, 2.0))
@@ -47,11 +47,11 @@ def trajectory_score(ratio: Float[np.ndarray, " n"], rows: Float[np.ndarray, " n
 @final
 @dataclass(frozen=True, eq=False)
 class Score:
-    """Score of sets of terms on runs, in nats: lower is better.
+    """Score of sets of terms on runs, in nats; lower is better.
 
-    `noise` is the variance of each state's noise, `rows` the number of its independent values,
-    `measured` the states that count, and `term_price` the price of each term. `correlated_noise` is
-    the source of the first two, if the noise is correlated.
+    `noise` is the noise variance of each state, `rows` the number of its independent values,
+    `measured` marks the states that count, and `term_price` is the price of each term. If the noise
+    is correlated, `correlated_noise` is the source of `noise` and `rows`.
     """
 
     noise: Float[np.ndarray, " n"]
@@ -101,7 +101,7 @@ class Score:
 
 @final
 class Inclusion(NamedTuple):
-    """Probability of each term, and of all chosen terms of each equation together."""
+    """Probability of each term, and of all chosen terms of each equation jointly."""
 
     terms: Float[np.ndarray, "c K"]
     equations: Float[np.ndarray, " c"]
@@ -112,10 +112,10 @@ class Inclusion(NamedTuple):
 class StructureChoice:
     """The best-scoring field of a search.
 
-    `states` are those of all rows on segments of `length` steps, `misfit` the largest misfit of a
-    state in noise variances, and `max_noise_ratio` the value that noise alone rarely exceeds.
-    `correlated_noise` is the noise used for the score if it is correlated, and `inclusion` the
-    probability of terms.
+    `states` are the states of all rows on segments of `length` steps, `misfit` is the largest
+    misfit of a state in noise variances, and `max_noise_ratio` the misfit that noise alone rarely
+    exceeds. `correlated_noise` is the noise used for the score if it is correlated, and `inclusion`
+    the probability of each term.
     """
 
     field: HybridField
@@ -129,7 +129,7 @@ class StructureChoice:
 
     @property
     def is_noise(self) -> bool:
-        """Whether the misfit is that of white or correlated noise."""
+        """Whether the misfit is at the level of white or correlated noise."""
         return self.misfit <= self.max_noise_ratio
 
     @property

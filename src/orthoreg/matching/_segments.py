@@ -13,7 +13,7 @@ from ..simulation import WEIGHTS as TSITOURAS
 from . import _limits as limits
 
 MIDDLE_NODE = 6
-"""The node in the middle of a step, after those of Tsitouras' method."""
+"""Index of the node in the middle of a step, after the nodes of Tsitouras' method."""
 WEIGHTS = tuple(np.array(row) for row in TSITOURAS)
 STAGES = len(WEIGHTS)
 Slopes = Callable[[np.ndarray], np.ndarray]  # (V, B) -> (n, B)
@@ -24,9 +24,9 @@ Slopes = Callable[[np.ndarray], np.ndarray]  # (V, B) -> (n, B)
 class RunSegments:
     """B segments of up to L steps.
 
-    `rows` (L + 1, B) are their rows in the data. `weight` is 0 after the end of a segment, 0.5 for
-    a row that two segments share, else 1. `steps` (L, B) are the times between rows, 0 after the
-    end.
+    `rows` (L + 1, B) are the row indices in the data. `weight` is 0 after the end of a segment, 0.5
+    for a row that two segments share, and 1 otherwise. `steps` (L, B) are the times between rows, 0
+    after the end.
     """
 
     rows: Int[np.ndarray, "T B"]
@@ -53,8 +53,8 @@ class RunSegments:
 def cut(data: Dataset, length: int, max_rows: int) -> RunSegments:
     """Return segments of about `length` steps that divide every run into equal parts.
 
-    If they hold more than `max_rows` rows, an evenly spaced subset is returned. Runs of one row are
-    left out.
+    If the segments have more than `max_rows` rows, an evenly spaced subset is returned. Runs of one
+    row are omitted.
     """
     begin_parts, end_parts = [np.zeros(0, dtype=int)], [np.zeros(0, dtype=int)]
     for begin, end in zip(data.offsets[:-1], data.offsets[1:], strict=True):
@@ -79,7 +79,7 @@ def cut(data: Dataset, length: int, max_rows: int) -> RunSegments:
 
 
 def from_rows(data: Dataset, begins: Int[np.ndarray, " B"], max_steps: int) -> RunSegments:
-    """Return one segment from each of these rows, up to `max_steps` long, within its run."""
+    """Return a segment of up to `max_steps` steps from each of these rows, within its run."""
     ends = np.minimum(data.offsets[data.run_of_row[begins] + 1] - 1, begins + max_steps)
     unshared = np.zeros(len(begins), dtype=bool)
     return _segments(data, begins, ends, unshared, unshared)
@@ -104,7 +104,8 @@ def _segments(
 def input_nodes(
     data: Dataset, inputs: Inputs | None, segments: RunSegments, substeps: int
 ) -> Float[np.ndarray, "L s 7 m B"] | None:
-    """Return the inputs at the nodes of each substep: those of Tsitouras' method, and its middle.
+    """Return the inputs at the nodes of each substep: the nodes of Tsitouras' method and the
+    midpoint.
 
     At a jump between two rows, the value before the jump is used.
     """
@@ -132,7 +133,7 @@ def input_nodes(
 
 @final
 class Trajectories(NamedTuple):
-    """States (T, n, B) of segments. `is_valid` (B,): they are finite and stay within the box."""
+    """States (T, n, B) of segments. `is_valid` (B,) marks finite states that stay in the box."""
 
     states: np.ndarray
     is_valid: np.ndarray
@@ -140,14 +141,14 @@ class Trajectories(NamedTuple):
 
 @final
 class Box(NamedTuple):
-    """Bounds of the states. A trajectory that leaves them has diverged."""
+    """Bounds of the states. A trajectory that leaves the box has diverged."""
 
     low: np.ndarray
     high: np.ndarray
 
 
 def box_around(states: Float[np.ndarray, "N n"]) -> Box:
-    """Return a box that exceeds the range of the data tenfold on either side."""
+    """Return a box that extends ten ranges of the data beyond the data on either side."""
     low, high = states.min(axis=0), states.max(axis=0)
     width = (limits.BOX_WIDTH - 1) / 2 * np.where(high > low, high - low, 1 + np.abs(high))
     return Box((low - width)[:, None], (high + width)[:, None])
@@ -185,7 +186,7 @@ def step_once(
     u: np.ndarray | None,
     first: Float[np.ndarray, "n B"] | None = None,
 ) -> Float[np.ndarray, "n B"]:
-    """Return the state after one step of Tsitouras' method. `u` are the inputs at its stages,
+    """Return the state after one step of Tsitouras' method. `u` are the inputs at its stages, and
     `first` is f at x, if known."""
     slopes = np.empty((STAGES, x.size))
     at = x
@@ -205,8 +206,8 @@ def step_once(
 def _bounded(
     x: Float[np.ndarray, "n B"], is_valid: Bool[np.ndarray, " B"], box: Box
 ) -> tuple[Float[np.ndarray, "n B"], Bool[np.ndarray, " B"]]:
-    """Return the states, with those outside the box moved to its middle, and the valid
-    segments."""
+    """Return the states, with states outside the box moved to its middle, and which segments are
+    still valid."""
     inside = ((x >= box.low) & (x <= box.high)).all(axis=0)
     if inside.all():
         return x, is_valid

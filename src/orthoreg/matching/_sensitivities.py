@@ -99,8 +99,8 @@ def _gaps(maps: Maps, states: Float[np.ndarray, "T n B"]) -> Float[np.ndarray, "
 
 
 def _closing_moves(maps: Maps, states: Float[np.ndarray, "T n B"]) -> Float[np.ndarray, "T n B"]:
-    """Return the changes of the states that close all gaps: d_0 = 0, d_k+1 = phi_k - x_k+1 + F_k
-    d_k."""
+    """Return the changes of the states that close all gaps: d_0 = 0,
+    d_k+1 = phi_k - x_k+1 + F_k d_k."""
     n = states.shape[1]
     moves = _chain(maps.by[..., -n:], _gaps(maps, states))[..., 0]
     return np.moveaxis(moves, 0, 2)
@@ -109,7 +109,7 @@ def _closing_moves(maps: Maps, states: Float[np.ndarray, "T n B"]) -> Float[np.n
 def _chained(
     maps: Maps, size: int, extra: Float[np.ndarray, "B L n k"] | None = None
 ) -> Float[np.ndarray, "B T n Q"]:
-    """S_0 = [0, I] and S_k+1 = F_k S_k + [G_k, 0], with `extra` columns before those of G."""
+    """Return S_0 = [0, I], S_k+1 = F_k S_k + [G_k, 0], with `extra` columns before those of G."""
     G = maps.by[..., :size]
     if extra is not None:
         G = np.concatenate([extra, G], axis=3)
@@ -119,16 +119,16 @@ def _chained(
 def _chain(
     F: Float[np.ndarray, "B L n n"], G: Float[np.ndarray, "B L n q"]
 ) -> Float[np.ndarray, "B T n Q"]:
-    """S_0 = [0, I] and S_k+1 = F_k S_k + [G_k, 0] for all k.
+    """Return S_0 = [0, I] and S_k+1 = F_k S_k + [G_k, 0] for all k.
 
     Steps are chained within blocks of about sqrt(L) steps, vectorized over the blocks, and then
-    from block to block. A loop of 2 sqrt(L) steps over large arrays is much faster than one of L
-    steps over small ones.
+    from block to block. A loop of 2 sqrt(L) steps over large arrays is much faster than a loop of L
+    steps over small arrays.
     """
     count, length, n, q = G.shape
     per_block = max(1, round(length**0.5))
     blocks = -(-length // per_block)
-    # the last block is padded with steps that change nothing
+    # the last block is padded with identity steps
     rates = np.zeros((count, blocks * per_block, n, n))
     rates[:, :length], rates[:, length:] = F, np.eye(n)
     pushes = np.zeros((count, blocks * per_block, n, q))
@@ -163,8 +163,8 @@ def step_maps(
     nodes: np.ndarray | None,
     substeps: int,
 ) -> Maps:
-    """Return the maps of all steps between rows, each from the state at its first row; without
-    derivatives with respect to the constants if `size` is 0."""
+    """Return the maps of all steps between rows, each from the state at its first row. If `size` is
+    0, derivatives with respect to the constants are omitted."""
     length, (n, count) = segments.length, states.shape[1:]
     at, steps, nodes = _flat(states, segments, nodes, substeps)
     ends = np.empty((at.shape[1], n))
@@ -198,7 +198,7 @@ def _flat(
     nodes: np.ndarray | None,
     substeps: int,
 ) -> tuple[Float[np.ndarray, "n M"], Float[np.ndarray, " M"], np.ndarray | None]:
-    """Return first states, lengths of substeps and inputs with all steps on one axis, ordered by
+    """Return first states, substep lengths and inputs with all steps on one axis, ordered by
     segment."""
     at = states[:-1].transpose(1, 2, 0).reshape(states.shape[1], -1)
     if nodes is not None:
@@ -301,7 +301,7 @@ def _runge_kutta_step(
     n, count = len(at[0].f), len(h)
     identity = np.zeros((n, n, count))
     identity[np.arange(n), np.arange(n)] = 1.0
-    product = np.empty((n, count))  # reused, which avoids allocations
+    product = np.empty((n, count))  # reused to avoid allocations
 
     def times_jacobian(node: int, S: np.ndarray) -> np.ndarray:
         """A_node S"""

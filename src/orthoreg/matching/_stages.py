@@ -1,4 +1,4 @@
-"""Matches on segments of growing length, each from the result of the one before."""
+"""Matches on segments of growing length, each starting from the previous result."""
 
 from collections.abc import Callable
 
@@ -14,8 +14,8 @@ from ._segments import RunSegments, cut
 
 
 def segment_lengths(problem: Problem, effort: Effort) -> list[int]:
-    """Return growing lengths up to that of the longest run or `max_length`, in steps. They are
-    longer if samples are dense relative to the motion."""
+    """Return growing lengths, in steps, up to the longest run or `max_length`. Lengths are larger
+    if samples are dense relative to the motion."""
     longest = int(problem.data.run_lengths.max()) - 1
     last = limits.LENGTH_WEIGHTS if problem.constants.weighted else effort.max_length
     density = problem.data.plan.oversampling
@@ -35,12 +35,12 @@ def match_stages(
     effort: Effort = FULL,
     states: Float[np.ndarray, "N n"] | None = None,
 ) -> tuple[list[Stage], Float[np.ndarray, "N n"]]:
-    """Return the successful stages, and the states of all rows in the last one. The first match
-    starts from `states`, by default the measured ones.
+    """Return the successful stages, and the states of all rows in the last stage. The first match
+    starts from `states`, by default the measured states.
 
-    Noise and chaos limit the length of segments. It stops growing when errors of the initial state
-    grow more than `MATCH_GROWTH` times along the segments, when the misfit grows, or when
-    trajectories diverge.
+    Noise and chaos limit the segment length. It stops growing when errors of the initial state grow
+    by more than `MATCH_GROWTH` along the segments, when the misfit grows, or when trajectories
+    diverge.
     """
     states = np.array(problem.data.states if states is None else states)
     p, precision = problem.initial_constants, prior_precision(problem)
@@ -65,7 +65,7 @@ def match_stages(
 
 
 def updated_states(states: Float[np.ndarray, "N n"], stage: Stage) -> Float[np.ndarray, "N n"]:
-    """Return the states of all rows, with those of a stage where its segments are valid."""
+    """Return the states of all rows, replaced by those of a stage where its segments are valid."""
     states, is_valid = np.array(states), stage.normal.is_valid
     states[stage.segments.rows[:, is_valid]] = np.moveaxis(
         stage.normal.states[:, :, is_valid], 1, 2
@@ -74,7 +74,7 @@ def updated_states(states: Float[np.ndarray, "N n"], stage: Stage) -> Float[np.n
 
 
 def follows_data(problem: Problem, shorter: Stage | None, stage: Stage, effort: Effort) -> bool:
-    """Return whether a stage follows its segments, and about as well as the `shorter` ones."""
+    """Return whether a stage fits its segments, and about as well as the `shorter` stage."""
     m = problem.measured
     valid_share = stage.normal.is_valid.mean()
     if valid_share < limits.MIN_VALID_SHARE or not np.isfinite(stage.p).all():
@@ -97,8 +97,8 @@ def match_stage(
     on_step: Callable[[], None] = lambda: None,
     effort: Effort = FULL,
 ) -> Stage:
-    """Return the best constants on segments of this length: first roughly with the given sigma,
-    then with the estimated one."""
+    """Return the best constants on segments of this length: first a rough match with the given
+    sigma, then matches with the estimated sigma."""
     segments = cut(problem.data, length, _max_rows(problem, length))
     guess = np.moveaxis(states[segments.rows], 2, 1)
     is_measured = sigma is None
@@ -137,9 +137,8 @@ def match_stage(
 def _reestimated(
     problem: Problem, segments: RunSegments, solution: MatchSolution, precision: np.ndarray
 ) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, " P"]]:
-    """Return the residual standard deviation of each state, and the precision of the prior of the
-    weights, g / |v - v_0|^2, where g is the number of weights that the data determine.
-    [MacKay 1992]"""
+    """Return the residual standard deviation of each state and the precision of the weights' prior,
+    g / |v - v_0|^2, where g is the number of weights that the data determine. [MacKay 1992]"""
     constants, normal = problem.constants, solution.normal
     n_estimated = float(constants.count)
     new_precision = precision.copy()
@@ -162,8 +161,8 @@ def _reestimated(
 
 
 def prior_precision(problem: Problem) -> Float[np.ndarray, " P"]:
-    """Return the precision of a weak prior around the initial constants, with a standard deviation
-    of `PRIOR_WIDTH` times their size; for weights, it is their root mean square."""
+    """Return the precision of a weak prior around the initial constants. Its standard deviation is
+    `PRIOR_WIDTH` times the size of the constant; for weights, their root mean square."""
     p, constants = problem.initial_constants, problem.constants
     precision = 1 / np.maximum(limits.PRIOR_WIDTH * np.abs(p), 1e-100) ** 2
     precision = np.where(p != 0, precision, 0.0)
