@@ -1,4 +1,4 @@
-"""Choice of terms: by trajectories here, by rows in `rows`, and formulas in `formulas`."""
+"""Selection of terms: by trajectories here, by rows in `rows`, and formulas in `formulas`."""
 
 from ._held_inputs import held_inputs as held_inputs
 from ._proposals import antiderivative as antiderivative

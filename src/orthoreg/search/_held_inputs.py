@@ -1,4 +1,4 @@
-"""Which inputs keep their value between rows, as the trajectories show."""
+"""Detection of inputs that keep their value between rows, from trajectories."""
 
 from collections.abc import Mapping
 
@@ -19,11 +19,11 @@ def held_inputs(
     bounds: Mapping[str, tuple[float, float]] | None = None,
     knowledge: Knowledge | None = None,
 ) -> tuple[str, ...]:
-    """Return the inputs that the data show to be held between rows.
+    """Return the inputs that are held between rows according to the data.
 
-    Inputs are added one at a time, as long as trajectories of the same equations score better by
-    more than `HELD_INPUT_GAIN`. All readings are matched to segments of the same length, the
-    shortest on which the misfit exceeds the noise; if there is no such length, no input is held.
+    Inputs are added one at a time, as long as trajectories of the same equations improve the score
+    by more than `HELD_INPUT_GAIN`. All alternatives are matched to segments of the same length, the
+    shortest on which the misfit exceeds the noise. If there is no such length, no input is held.
     """
     known = knowledge or Knowledge.none(field.features.mask.shape)
     data = data.subsample_rows(limits.SEARCH_ROWS)

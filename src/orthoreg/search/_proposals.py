@@ -1,5 +1,5 @@
-"""The sum of squares as a quadratic function of all candidate coefficients, and the sets of terms
-with the lowest score under it."""
+"""A quadratic approximation of the sum of squares in all candidate coefficients, and the sets of
+terms that minimize its score."""
 
 from collections.abc import Callable
 from heapq import heappop, heappush
@@ -20,8 +20,8 @@ TermMask = Bool[np.ndarray, " P"]
 @final
 class Quadratic(NamedTuple):
     """RSS(p) = square - 2 g'(p - center) + (p - center)'H(p - center) over `rows` values, in noise
-    variances, for free numbers p. The initial values of all segments, `n_starts` in number, are
-    eliminated. Differences below `min_rss` are rounding and count for no set."""
+    variances, as a function of the free parameters p. The `n_starts` initial values of all segments
+    are eliminated. RSS differences below `min_rss` are rounding errors and are ignored."""
 
     H: np.ndarray
     g: np.ndarray
@@ -32,14 +32,14 @@ class Quadratic(NamedTuple):
     min_rss: float = 0.0
 
     def without_given(self, w: Float[np.ndarray, " K"]) -> "Quadratic":
-        """Return the same function of the changes from the coefficients w."""
+        """Return the same function in terms of the changes from the coefficients w."""
         return self._replace(center=self.center - w)
 
     def temperature(self) -> float:
         """Return the residual variance of all candidates together, in noise variances, at least 1.
 
-        Scores are divided by it: the residual of a missing term must not make other terms
-        significant.
+        Scores are divided by this value, so that the residual of a missing term does not make other
+        terms significant.
         """
         H, g = self.H, self.g
         scale = np.sqrt(np.maximum(np.diag(H), 1e-300))
@@ -61,8 +61,8 @@ def linearize(
     None if the field cannot be evaluated along these states.
 
     The states need not be a trajectory of the field: gaps between steps are closed to first order.
-    For a field of zero this is the integral form of each equation, x(t) = x(t_0) + int theta(x) w.
-    Candidates whose coefficient is zero are included.
+    For a zero field, the result is the integral form x(t) = x(t_0) + int theta(x) w of each
+    equation. Candidates with a coefficient of zero are included.
     """
     p = problem.initial_constants
     nodes = input_nodes(problem.data, problem.inputs, segments, substeps)
@@ -87,7 +87,7 @@ def linearize(
     if not (np.isfinite(H).all() and np.isfinite(gradient).all()):
         return None
     s_scores = normal.s_scores.sum(axis=1)
-    # starts at their best values for these constants
+    # the starts have their best values for these constants
     gain = float((solved[:, :, len(p) :].sum(axis=2) * s_scores).sum())
     square = 2 * float(normal.costs[is_valid].sum()) - gain
     n_measured = int(np.isfinite(sigma).sum())
@@ -103,13 +103,12 @@ def integral_form(
     variance: Float[np.ndarray, "N n"],
     max_rows: int = limits.STRETCH_STEPS,
 ) -> dict[int, Quadratic]:
-    """Return the integral form x(t) = x(t_0) + int theta(x) w of each equation to be learned, in
-    units of the noise of x. x(t_0) is free in every stretch of about `max_rows` rows.
+    """Return the integral form x(t) = x(t_0) + int theta(x) w of each learned equation, in units of
+    the noise of x. x(t_0) is free in every stretch of about `max_rows` rows.
 
-    For a velocity that was not measured, the form is that of its position:
+    For a velocity that was not measured, use the form of its position:
     q(t) = q_0 + v_0 t + int int theta w. The noise is not correlated between rows, unlike in
-    derivatives or windows, so that likelihoods can be compared. Inside theta the states are
-    smoothed.
+    derivatives or windows, so likelihoods can be compared. States inside theta are smoothed.
     """
     variables = smoothed if data.inputs is None else np.hstack([smoothed, data.inputs])
     with np.errstate(all="ignore"):
@@ -140,7 +139,7 @@ def integral_form(
 
 
 def _integral(data: Dataset, values: Float[np.ndarray, "N K"]) -> Float[np.ndarray, "N K"]:
-    """Return integrals from the start of each run."""
+    """Return the integrals of the values from the start of each run."""
     result = np.empty_like(values)
     for begin, end in zip(data.offsets[:-1], data.offsets[1:], strict=True):
         result[begin:end] = antiderivative(data.times[begin:end], values[begin:end])
@@ -150,8 +149,8 @@ def _integral(data: Dataset, values: Float[np.ndarray, "N K"]) -> Float[np.ndarr
 def antiderivative(
     times: Float[np.ndarray, " N"], values: Float[np.ndarray, "N K"]
 ) -> Float[np.ndarray, "N K"]:
-    """Return integrals from the first time to each, of cubic splines, or of lines if there are
-    fewer than four times."""
+    """Return the integrals from the first time to each time. The integrand is interpolated by cubic
+    splines, or linearly if there are fewer than four times."""
     from scipy.interpolate import CubicSpline
 
     if len(times) < 4:
@@ -161,14 +160,14 @@ def antiderivative(
 
 
 def _is_resolved(data: Dataset, values: Float[np.ndarray, "N K"]) -> Bool[np.ndarray, " K"]:
-    """Return which functions change little between rows. Others, such as a sine that turns several
-    radians per step, cannot be integrated."""
+    """Return which functions change little between rows. Other functions, such as a sine that turns
+    several radians per step, cannot be integrated."""
     steps = np.diff(values, axis=0)[np.diff(data.run_of_row) == 0]
     return np.sqrt((steps**2).mean(axis=0)) <= limits.ROUGH_FUNCTION * values.std(axis=0) + 1e-300
 
 
 def stretch_of_row(data: Dataset, max_rows: int = limits.STRETCH_STEPS) -> Int[np.ndarray, " N"]:
-    """Return the number of the stretch that each row is in."""
+    """Return the index of the stretch that contains each row."""
     result = np.empty(data.n_samples, dtype=int)
     count = 0
     for begin, end in zip(data.offsets[:-1], data.offsets[1:], strict=True):
@@ -190,7 +189,7 @@ def _without_offsets(
     rows = np.diff(begins, append=len(stretch))
     count = offsets.shape[1]
     columns, n_offsets = np.concatenate([offsets, values], axis=1), 0
-    for k in range(count):  # Gram and Schmidt, vectorized over the stretches
+    for k in range(count):  # Gram-Schmidt, vectorized over the stretches
         offset, others = columns[:, [k]], columns[:, k + 1 :]
         square = np.add.reduceat(offset**2, begins)
         is_free = square > limits.DEPENDENT_OFFSET * np.add.reduceat(offsets[:, [k]] ** 2, begins)
@@ -202,8 +201,9 @@ def _without_offsets(
 
 @final
 class Neighbours(NamedTuple):
-    """RSS and coefficients of a set of terms, and the RSS with one term added (P,), removed (P,) or
-    exchanged (P, P: row removed, column added), infinite where that is not possible."""
+    """RSS and coefficients of a set of terms, and the RSS of its neighbours, with one term added
+    (P,), removed (P,) or exchanged (P, P: row removed, column added). Impossible changes are
+    infinite."""
 
     rss: float
     coefficients: np.ndarray
@@ -216,7 +216,7 @@ def neighbours(
     quadratic: Quadratic, support: TermMask, candidates: TermMask, required: TermMask
 ) -> Neighbours:
     """Return all sets that differ from `support` by one added, removed or exchanged term. Terms in
-    `required` stay."""
+    `required` are never removed."""
     H, g, square = quadratic.H, quadratic.g, quadratic.square
     scale = np.sqrt(np.maximum(np.diag(H), 1e-300))
     H, g, center = H / np.outer(scale, scale), g / scale, quadratic.center * scale
@@ -231,13 +231,13 @@ def neighbours(
     change = inverse @ g[inside]
     rss = square - float(g[inside] @ change)
     w = center[inside] + change
-    # of the terms outside, orthogonal to those inside: slope of the RSS, and remaining square
+    # terms outside the set, orthogonalized to those inside: slope of the RSS and squared norm
     cross = H[np.ix_(outside, inside)]
     projection = cross @ inverse
     slope, pivot = g[outside] - cross @ change, 1 - np.sum(projection * cross, axis=1)
     added, removed = np.full(size, np.inf), np.full(size, np.inf)
     added[outside] = rss - _gains(slope, pivot)
-    # without term j of the set, by a rank-one change of the inverse
+    # term j of the set is removed by a rank-one update of the inverse
     free = np.flatnonzero(~required[inside])
     removable, diagonal = inside[free], np.maximum(np.diag(inverse)[free], 1e-12)
     removed[removable] = rss + w[free] ** 2 / diagonal
@@ -262,8 +262,8 @@ def descend(
     price: Float[np.ndarray, " P"],
     temperature: float,
 ) -> tuple[float, TermMask, Neighbours]:
-    """Return a set that no added, removed or exchanged term improves, its score, RSS / (2
-    temperature) plus the price of each term, and its neighbours."""
+    """Return a set that no added, removed or exchanged term improves, its score and its neighbours.
+    The score is RSS / (2 temperature) plus the price of each term."""
     support = support | required
     near = neighbours(quadratic, support, candidates, required)
     for _ in range(limits.MAX_MOVES):
@@ -286,7 +286,7 @@ def toggled(support: TermMask, terms: list) -> TermMask:
 def neighbour_scores(
     near: Neighbours, support: TermMask, price: Float[np.ndarray, " P"], temperature: float
 ) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
-    """Return the score of a set, and of those with one term added, removed and exchanged."""
+    """Return the score of a set, and of the sets with one term added, removed and exchanged."""
     set_price = float(price[support].sum())
     return (
         near.rss / (2 * temperature) + set_price,
@@ -305,10 +305,10 @@ def sets_within(
     temperature: float,
     matched: dict[bytes, float],
 ) -> dict[bytes, float]:
-    """Return the scores, relative to `support`, of the sets within `WINDOW` of it that are reached
-    by adding, removing and exchanging single terms, each set as the bytes of its mask.
+    """Return the scores, relative to `support`, of the sets within `WINDOW` of it. Sets are reached
+    by adding, removing and exchanging single terms; each set is keyed by the bytes of its mask.
 
-    Sets that were `matched` have the score given there, not that of the linearization.
+    Sets in `matched` have the given score instead of the linearized score.
     [Occam's window, Madigan and Raftery 1994]
     """
     near = neighbours(quadratic, support, candidates, required)
@@ -339,7 +339,7 @@ def sets_within(
 def _best_move(
     near: Neighbours, price: Float[np.ndarray, " P"], temperature: float
 ) -> tuple[float, list[int]]:
-    """Return by how much the best move lowers the score, and the terms that it toggles."""
+    """Return the decrease of the score by the best move, and the terms that the move toggles."""
     gains = (near.rss - near.added) / (2 * temperature) - price
     losses = (near.rss - near.removed) / (2 * temperature) + price
     swaps = (near.rss - near.exchanged) / (2 * temperature) + price[:, None] - price
@@ -352,7 +352,7 @@ def _best_move(
 
 
 def _gains(slope: np.ndarray, pivot: np.ndarray) -> np.ndarray:
-    """Return by how much each further term lowers the RSS; zero if it depends on the others."""
+    """Return the decrease of the RSS by each further term, zero if it depends on the others."""
     free = pivot > limits.PIVOT
     return np.where(free, slope**2 / np.where(free, pivot, 1.0), 0.0)
 
@@ -365,7 +365,7 @@ def _inverse(H: np.ndarray) -> np.ndarray:
 
 
 def screened(near: Neighbours, support: TermMask, max_terms: int) -> TermMask:
-    """Return the support and the terms that would lower the RSS most."""
+    """Return the support plus the terms that would lower the RSS most."""
     kept = np.array(support)
     n_added = max(max_terms - int(support.sum()), 0)
     kept[np.argsort(near.added, kind="stable")[:n_added]] = True

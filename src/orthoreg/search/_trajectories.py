@@ -1,4 +1,4 @@
-"""The choice of terms by trajectories: sets proposed by linearization, matched and scored."""
+"""Term selection by trajectories: sets are proposed by linearization, matched and scored."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -53,20 +53,21 @@ def choose_structure(
     knowledge: Knowledge | None = None,
     parameter_grids: Sequence[np.ndarray] = (),
 ) -> StructureChoice | None:
-    """Return the best-scoring model among `field` and those with other `allowed` terms, or None if
-    no candidate can be simulated.
+    """Return the best-scoring model among `field` and its variants with other `allowed` terms, or
+    None if no candidate can be simulated.
 
-    The score is the negative log likelihood of the misfit of trajectories, half a log N for every
-    constant and initial state of a segment, and a price for each symbol. On segments of growing
-    length, the sum of squares is linearized in the coefficients of all candidates; sets with one
-    term added, removed or exchanged are compared, and the best ones are matched and scored.
-    Equations that `knowledge` completes or couples keep their terms, given values are not
-    estimated, required terms are in every set, and no coefficient leaves its bounds. Parameters in
-    terms start at their values in `field` and at those of `parameter_grids`, one grid each.
+    The score is the negative log likelihood of the misfit of trajectories, plus half a log N for
+    every constant and initial state of a segment, plus a price for each symbol. On segments of
+    growing length, the sum of squares is linearized in the coefficients of all candidates. Sets
+    with one term added, removed or exchanged are compared, and the best sets are matched and
+    scored. Equations that `knowledge` completes or couples keep their terms, given values are not
+    estimated, required terms are in every set, and all coefficients stay within their bounds.
+    Parameters in terms start at their values in `field` and at the values in `parameter_grids`, one
+    grid per parameter.
 
     If the best model leaves more than white noise, but its residuals do not grow along
-    trajectories, the noise is correlated: it is estimated from the residuals of `field`, and the
-    search is repeated.
+    trajectories, the noise is correlated. It is then estimated from the residuals of `field`, and
+    the search is repeated.
     """
     known = knowledge or Knowledge.none(field.features.mask.shape)
     data = data.subsample_rows(limits.SEARCH_ROWS)
@@ -84,7 +85,7 @@ def choose_structure(
 
 @final
 class Trial(NamedTuple):
-    """A field matched to segments of one length, its score and its misfit in noise variances."""
+    """A field matched to segments of one length, with its score and misfit in noise variances."""
 
     field: HybridField
     stage: Stage
@@ -98,7 +99,7 @@ class Trial(NamedTuple):
 
 @final
 class _ScoredSet(NamedTuple):
-    """A set of terms, its score (infinite if trajectories do not follow the data) and its field."""
+    """A set of terms, its field and its score (infinite if trajectories do not follow the data)."""
 
     support: Bool[np.ndarray, "c K"]
     score: float
@@ -107,7 +108,7 @@ class _ScoredSet(NamedTuple):
 
 @final
 class _IntegralProposal(NamedTuple):
-    """A field with the terms preferred by the integral form (None if a coefficient is outside its
+    """A field with the terms that the integral form prefers (None if a coefficient violates its
     bounds), its candidates and its score."""
 
     field: HybridField | None
@@ -117,7 +118,7 @@ class _IntegralProposal(NamedTuple):
 
 @final
 class _Roles(NamedTuple):
-    """Equation and term of each free number, and whether it is a coefficient, can be removed
+    """Equation and term of each free parameter, and whether it is a coefficient, may be removed
     (`is_open`), or is in every set (`is_required`)."""
 
     rows: np.ndarray
@@ -127,7 +128,7 @@ class _Roles(NamedTuple):
     is_required: np.ndarray
 
     def members(self, support: Bool[np.ndarray, "c K"]) -> Bool[np.ndarray, " P"]:
-        """Return the free numbers that a set of terms has."""
+        """Return a mask of the free parameters in a set of terms."""
         return support[self.rows, self.columns] | self.is_required
 
 
@@ -160,7 +161,7 @@ class TermSearch:
     # -- the search ----------------------------------------------------------------------
 
     def run(self) -> StructureChoice | None:
-        """Return the best model, on segments from the shortest to the longest possible."""
+        """Return the best model, using segments from the shortest to the longest possible."""
         best: Trial | None = None
         states = self.data.plan.smoothed
         linearization: tuple[Problem, Quadratic] | None = None
@@ -190,9 +191,9 @@ class TermSearch:
         )  # fmt: skip
 
     def first_misfit(self, length: int | None = None) -> Trial | None:
-        """Return the field matched to segments of this length, or to the shortest on which its
-        misfit exceeds the noise; None if there are none, or trajectories do not follow the data.
-        For clean data only the shortest segments are tried."""
+        """Return the field matched to segments of this length. If the length is None, use the
+        shortest segments on which the misfit exceeds the noise. Return None if there are none, or
+        if trajectories do not follow the data. For clean data, try only the shortest segments."""
         trial, states = None, self.data.plan.smoothed
         lengths = segment_lengths(self._problem(self.field), limits.SEARCH_EFFORT)
         for trial_length in lengths if self.data.plan.is_noisy else lengths[:1]:
@@ -211,7 +212,7 @@ class TermSearch:
         self, best: Trial, states: Float[np.ndarray, "N n"], rivals: Sequence[HybridField]
     ) -> tuple[Trial, tuple[Problem, Quadratic] | None]:
         """Return the best model on segments of this length, and its linearization. If no proposal
-        is better, the `rivals` from shorter segments are tried as well."""
+        is better, the `rivals` from shorter segments are also tried."""
         while True:
             linearization = self._linearized(best)
             if linearization is None or len(self._scored) >= limits.MAX_TRIALS:
@@ -240,7 +241,7 @@ class TermSearch:
         states: Float[np.ndarray, "N n"],
         previous: Stage | None = None,
     ) -> Trial | None:
-        """Match a set of terms, and remember its score."""
+        """Match a set of terms and store its score."""
         trial = self._match(field, length, states, previous)
         score, matched = (np.inf, field) if trial is None else (trial.score, trial.field)
         self._scored.append(_ScoredSet(_support(field), score, matched))
@@ -251,7 +252,7 @@ class TermSearch:
         return any(np.array_equal(support, scored.support) for scored in self._scored)
 
     def _rivals(self, best: Trial) -> list[HybridField]:
-        """Return the sets that are nearly as good as the best one on short segments."""
+        """Return the sets that are nearly as good as the best set on short segments."""
         near = [s for s in self._scored if best.score < s.score < best.score + limits.RIVAL]
         return [s.field for s in sorted(near, key=lambda s: s.score)[: limits.MAX_RIVALS]]
 
@@ -265,7 +266,7 @@ class TermSearch:
         price, temperature = self._prices(roles), quadratic.temperature()
         scores: dict[bytes, tuple[float, np.ndarray]] = {}
         searches = [(current, candidates, required), (required, candidates, required)]
-        for c in np.unique(roles.rows[candidates]):  # one equation anew, the others fixed
+        for c in np.unique(roles.rows[candidates]):  # re-select one equation at a time
             others = required | (current & (roles.rows != c))
             searches.append((others, candidates & (roles.rows == c), others))
         for start, addable, fixed in searches:
@@ -300,8 +301,8 @@ class TermSearch:
     def _near_fields(
         self, best: Trial, problem: Problem, quadratic: Quadratic
     ) -> Iterator[HybridField]:
-        """Yield the fields with the sets near the best one that seem to be better, but were not
-        matched."""
+        """Yield the fields of sets near the best set that have a better linearized score but were
+        not matched."""
         roles = self._roles(problem.constants)
         scores = self._near_scores(best, problem, quadratic)
         matched = {roles.members(scored.support).tobytes() for scored in self._scored}
@@ -315,7 +316,7 @@ class TermSearch:
     def _near_scores(
         self, best: Trial, problem: Problem, quadratic: Quadratic
     ) -> dict[bytes, float]:
-        """Return the scores of sets near the best one, relative to it."""
+        """Return the scores of sets near the best set, relative to the best score."""
         roles = self._roles(problem.constants)
         matched = {
             roles.members(scored.support).tobytes(): scored.score - best.score
@@ -327,14 +328,14 @@ class TermSearch:
         )  # fmt: skip
 
     def _inclusion(self, best: Trial, problem: Problem, quadratic: Quadratic) -> Inclusion:
-        """Return the probability of each term: the share of exp(-score / temperature) that sets
-        with the term have among all sets near the best one. Scores are those of the linearization,
-        or of trajectories for sets that were matched."""
+        """Return the probability of each term: the fraction of the total weight
+        exp(-score / temperature), over all sets near the best set, that belongs to sets with the
+        term. Scores are linearized, or from trajectories for matched sets."""
         roles = self._roles(problem.constants)
         current = roles.members(best.support)
         scores = self._near_scores(best, problem, quadratic)
         members = np.array([np.frombuffer(key, dtype=bool) for key in scores])
-        # a set that was not matched counts at most as much as the best one
+        # the weight of an unmatched set is at most the weight of the best set
         values = np.maximum(np.array(list(scores.values())), 0.0)
         weights = np.exp(-values / limits.EVIDENCE_TEMPERATURE)  # zero where a match failed
         weights /= weights.sum()
@@ -351,11 +352,12 @@ class TermSearch:
         """Return the price of each free number that can be removed."""
         return np.where(roles.is_open, self._score.term_price[roles.columns], 0.0)
 
-    # -- where a search starts -----------------------------------------------------------
+    # -- initial fields ------------------------------------------------------------------
 
     def _initial_fields(self) -> list[HybridField]:
-        """Return the field, and those with the terms preferred by the integral form of each
-        equation on long and short stretches: errors of smoothing add up, noise averages out."""
+        """Return the field, and the fields with the terms that the integral form of each equation
+        prefers on long and short stretches. Smoothing errors accumulate over long stretches; noise
+        does not average out over short ones."""
         fields = [self.field]
         kept = _support(self.field)
         for max_rows in limits.STRETCHES:
@@ -369,8 +371,8 @@ class TermSearch:
         return list({_support(field).tobytes(): field for field in reversed(fields)}.values())
 
     def _parameter_starts(self) -> Iterator[HybridField]:
-        """Yield the field, and its variants with one parameter in a term changed: derivatives of
-        noisy data may lead to a wrong one."""
+        """Yield the field, and its variants with one parameter in a term changed, because
+        derivatives of noisy data may lead to a wrong value."""
         yield self.field
         for i, grid in enumerate(self._parameter_grids):
             for value in grid:
@@ -439,9 +441,9 @@ class TermSearch:
         """Return whether an equation with changed terms has terms that are many times larger than
         their sum. Such sets imitate a missing term and fail outside the data.
 
-        At an equilibrium, the true terms cancel as well, so a set that leaves only noise is
-        kept, unless the other terms cancel sines and cosines: 1 - theta**2/2 - cos(theta) is in
-        effect a fourth power.
+        At an equilibrium, the true terms also cancel, so a set that leaves only noise is kept. The
+        exception is a set whose other terms cancel sines and cosines: 1 - theta**2/2 - cos(theta)
+        is effectively a fourth power.
         """
         initial, new = np.asarray(self.field.coefficients), np.asarray(field.coefficients)
         is_changed = ((initial != 0) != (new != 0)).any(axis=1)
@@ -456,7 +458,7 @@ class TermSearch:
 
     def _within_bounds(self, field: HybridField) -> HybridField | None:
         """Return the field with required coefficients clipped to their bounds, or None if another
-        coefficient is outside its bounds."""
+        coefficient violates its bounds."""
         known, coefficients = self._known, np.asarray(field.coefficients)
         inside = np.where(coefficients != 0, np.clip(coefficients, known.low, known.high), 0.0)
         is_outside = (coefficients != inside) & ~known.required & ~known.given

@@ -13,7 +13,7 @@ from ...terms import Variable, parameters_of, parse, substitute, variables_of
 from . import _limits as limits
 from ._parametric_term import ParametricTerm
 
-_PLACES = ("z", "w")  # stand for any variable, unless the data have variables of these names
+_PLACES = ("z", "w")  # stand for any variable, unless the data have variables with these names
 
 
 @final
@@ -24,10 +24,10 @@ class Atom:
     Parameters
     ----------
     formula
-        such as "exp(-p*z)*w": z and w stand for any two variables, unless the data have variables
-        of these names. Other words are variables of the data, or inner parameters.
+        formula such as "exp(-p*z)*w". z and w stand for any two variables, unless the data have
+        variables with these names. Other names are variables of the data or inner parameters.
     bounds
-        of each inner parameter, by its name: `Atom("exp(-p*z)*w", p=(0, 10))`.
+        bounds of each inner parameter, by name: `Atom("exp(-p*z)*w", p=(0, 10))`.
 
     Examples
     --------
@@ -78,7 +78,7 @@ class Atom:
             terms.append(self._with_values(expression, bounds))
         if not terms or not variables_of(terms[0].expression):
             raise FormulaError(
-                f"Atom('{self.formula}') is a function of no variable that moves; the data have "
+                f"Atom('{self.formula}') contains no variable that moves; the data have "
                 f"{quoted(names)}, and z and w stand for any of them."
             )
         defined = [term for term in map(lambda term: _where_finite(term, extent), terms) if term]
@@ -101,17 +101,17 @@ class Atom:
     def _refuse_unknown(self, unknown: Set[str], names: Sequence[str]) -> None:
         for name in sorted(unknown):
             raise FormulaError(
-                f"Atom('{self.formula}'): '{name}' is no variable of the data ({quoted(names)}) "
-                f"and has no bounds.{suggestion(name, names)} Bounds make it a parameter: "
-                f"Atom('{self.formula}', {name}=(0, 10))."
+                f"Atom('{self.formula}'): '{name}' is not a variable of the data "
+                f"({quoted(names)}) and has no bounds.{suggestion(name, names)} To make it a "
+                f"parameter, give bounds: Atom('{self.formula}', {name}=(0, 10))."
             )
 
     def _refuse_constant(self, used: frozenset[int], names: Sequence[str], extent: Extent) -> None:
         for v in sorted(used):
             if not extent.varies[v]:
                 raise InputError(
-                    f"Atom('{self.formula}'): '{names[v]}' has one distinct value in the data, "
-                    f"{extent.low[v]:g}, so a function of it is a constant on these data."
+                    f"Atom('{self.formula}'): '{names[v]}' has only one value in the data, "
+                    f"{extent.low[v]:g}, so functions of it are constant on these data."
                 )
 
     def _undefined(self, term: ParametricTerm, names: Sequence[str], extent: Extent) -> str:
@@ -121,7 +121,7 @@ class Atom:
         return (
             f"Atom('{self.formula}') is not finite on {int((~is_finite).sum())} of "
             f"{len(is_finite)} rows, for instance at {where}. Change the formula or its bounds, "
-            f"or leave these rows out."
+            f"or omit these rows."
         )
 
 
@@ -139,7 +139,7 @@ def _ends(formula: str, name: str, value: Any) -> tuple[float, float]:
 
 
 def _spaced(low: float, high: float, count: int) -> np.ndarray:
-    """Return values between bounds, evenly spaced in the logarithm if the bounds are positive."""
+    """Return values between two bounds, logarithmically spaced if the bounds are positive."""
     share = (np.arange(count) + 0.5) / count
     return low * (high / low) ** share if low > 0 else low + (high - low) * share
 

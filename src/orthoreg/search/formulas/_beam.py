@@ -15,7 +15,7 @@ from ._equation import DictionaryProblem
 @final
 @dataclass(frozen=True)
 class Support:
-    """Columns with their squared misfit and their price."""
+    """Columns with their squared misfit and price."""
 
     columns: tuple[int, ...]
     rss: float
@@ -29,7 +29,7 @@ def beam(
     *,
     depth: int,
 ) -> list[Support]:
-    """Return all supports kept at any level, from `starts` up to `depth` further columns."""
+    """Return the supports kept at all levels, from `starts` up to `depth` added columns."""
     level = supports_of(equation, starts)
     supports = {frozenset(support.columns): support for support in level}
     for _ in range(depth):
@@ -46,8 +46,8 @@ def exchange(
     allowed: Bool[np.ndarray, " K"],
     supports: Sequence[Support],
 ) -> list[Support]:
-    """Return the supports and variants with one or two columns replaced, until the best supports no
-    longer change."""
+    """Return the supports and their variants with one or two columns replaced. Repeat until the
+    best supports no longer change."""
     candidates = {frozenset(support.columns): support for support in supports}
     seen: set[frozenset[int]] = set()
     for _ in range(limits.EXCHANGE_ROUNDS):
@@ -70,7 +70,7 @@ def exchange(
 
 
 def best_of(equation: DictionaryProblem, supports: Sequence[Support], count: int) -> list[Support]:
-    """Return the best supports at each temperature, at most `count` of different structure."""
+    """Return the best supports at each temperature, at most `count` with different structures."""
     chosen: dict[frozenset[int], Support] = {}
     nats = equation.nats(np.array([support.rss for support in supports]))
     price = np.array([support.price for support in supports])
@@ -117,8 +117,8 @@ def take_best(
     width: int,
     supports: dict[frozenset[int], Support],
 ) -> None:
-    """Add the supports with the lowest totals to `supports`, at most `width` and at most
-    `MAX_VARIANTS` of one structure."""
+    """Add the supports with the lowest totals to `supports`, at most `width` supports and at most
+    `MAX_VARIANTS` per structure."""
     size = min(limits.POOL_SIZE, len(total))
     pool = np.argpartition(total, size - 1)[:size] if size else np.zeros(0, dtype=int)
     count, variants = 0, dict[tuple[int, ...], int]()
@@ -135,15 +135,15 @@ def take_best(
 
 
 def _structure(equation: DictionaryProblem, columns: Sequence[int]) -> tuple[int, ...]:
-    """Return the terms of a support, whatever their parameter values."""
+    """Return the terms of a support, regardless of parameter values."""
     return tuple(sorted(equation.term_of_column[list(columns)].tolist()))
 
 
 def _gains(
     equation: DictionaryProblem, supports: Sequence[tuple[int, ...]], further: Int[np.ndarray, " L"]
 ) -> Float[np.ndarray, "P L"]:
-    """Return the decrease of each support's squared misfit by each further column; minus infinity
-    if the column depends on the support."""
+    """Return the decrease of each support's squared misfit by each further column, or minus
+    infinity if the column depends on the support."""
     gram, moments = equation.gram[:, further], equation.moments[further]
     result = np.empty((len(supports), len(further)))
     sizes = np.array([len(columns) for columns in supports])
@@ -199,14 +199,14 @@ def _gram(
     return equation.gram[chosen[:, :, None], chosen[:, None, :]] + limits.RIDGE * np.eye(size)
 
 
-_BLOCK = 32  # columns whose pairs are compared at a time: about what a cache holds
+_BLOCK = 32  # columns whose pairs are compared at a time, about the size of a cache
 
 
 def best_pairs(
     equation: DictionaryProblem, support: Support, allowed: Bool[np.ndarray, " K"], width: int
 ) -> list[Support]:
-    """Return the support with two more columns: the best pairs at each temperature. Neither column
-    of a pair may help alone."""
+    """Return the best pairs of columns to add to the support, at each temperature, as supports.
+    Neither column of a pair needs to help alone."""
     columns = np.flatnonzero(allowed)
     remaining = _left_over(equation, support.columns, columns)
     price = equation.price[columns]
@@ -238,8 +238,8 @@ def best_pairs(
 
 @final
 class _Beside(NamedTuple):
-    """Columns orthogonal to a support: moments and squares. Their Gram matrix is that of the
-    columns less across' across."""
+    """Columns orthogonalized to a support: their moments and squares. Their Gram matrix is
+    `gram` - across' across."""
 
     moments: np.ndarray
     own: np.ndarray
@@ -262,8 +262,8 @@ def _left_over(
 
 
 def _pair_gains(remaining: _Beside, rows: slice) -> Float[np.ndarray, "b e"]:
-    """Return the decrease of the squared misfit by pairs of a column in `rows` and an earlier one;
-    minus infinity for dependent columns."""
+    """Return the decrease of the squared misfit by pairs of a column in `rows` and an earlier
+    column, or minus infinity for dependent columns."""
     moments, squares, all_gram, across = remaining
     earlier = slice(rows.stop)
     gram = all_gram[rows, earlier] - across[:, rows].T @ across[:, earlier]

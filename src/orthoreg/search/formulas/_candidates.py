@@ -1,4 +1,4 @@
-"""Candidates from supports: parameters are estimated, idle terms removed, constants simplified."""
+"""Candidates from supports: estimate parameters, remove idle terms, simplify constants."""
 
 from collections.abc import Sequence, Set
 from dataclasses import dataclass, field, replace
@@ -19,9 +19,9 @@ from ._projection import Projection, project, subset_fits
 @final
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """One equation as a sum of terms, with its score in nats: misfit, a price for each term, and
-    the excess of terms that cancel. `snapped` holds estimates and standard errors of parameters
-    that were replaced by simple numbers; `is_readable` says whether such numbers were tried."""
+    """An equation as a sum of terms, with its score in nats: misfit, a price for each term, and the
+    excess of cancelling terms. `snapped` has estimates and standard errors of parameters that were
+    replaced by simple numbers; `is_readable` is true if simple numbers were tried."""
 
     output: int
     fit: Projection
@@ -54,7 +54,7 @@ class Candidate:
 
     @cached_property
     def structure(self) -> frozenset[str]:
-        """The formulas of the terms, whatever their numbers."""
+        """The formulas of the terms, regardless of parameter values."""
         return frozenset(to_text(term.expression) for term in self.fit.terms)
 
     @cached_property
@@ -75,7 +75,7 @@ class Candidate:
         return self.new_terms == other.new_terms or self.new_structure == other.new_structure
 
     def values(self, points: Float[np.ndarray, "P V"]) -> Float[np.ndarray, " P"]:
-        """Return the right-hand side at points."""
+        """Return the right-hand side at the given points."""
         total, fit = np.zeros(len(points)), self.fit
         for term, values, w in zip(fit.terms, fit.values, fit.coefficients, strict=True):
             total += w * term.columns(points, np.array([values]).reshape(1, -1))[:, 0]
@@ -106,8 +106,8 @@ def scored_fit(equation: DictionaryProblem, fit: Projection | None) -> Candidate
 def term_prices(
     fit: Projection, count: float, elsewhere: Set[Expression] | None = None
 ) -> tuple[float, ...]:
-    """Return the price of each term; a shared denominator is paid for once. Terms and formulas in
-    `elsewhere`, those of other equations, have cheap symbols."""
+    """Return the price of each term. A shared denominator is charged once. Symbols are cheap in
+    terms and formulas that appear `elsewhere`, in other equations."""
     prices, paid = [], False
     for term, values in zip(fit.terms, fit.values, strict=True):
         if term.numerator is not None and paid:
@@ -121,8 +121,8 @@ def term_prices(
 
 
 def _excess(equation: DictionaryProblem, fit: Projection) -> float:
-    """Return the price of terms that are larger than the target and cancel: the additional digits
-    of their coefficients, log(|w| |phi| / |y|) nats each."""
+    """Return the price of terms that are larger than the target and cancel. They need more digits
+    in their coefficients, which cost log(|w| |phi| / |y|) nats each."""
     size = np.array([
         np.linalg.norm(equation.whitened(term, values))
         for term, values in zip(fit.terms, fit.values, strict=True)
@@ -137,8 +137,8 @@ def rescored(equation: DictionaryProblem, candidate: Candidate) -> Candidate:
 
 
 def polish(equation: DictionaryProblem, columns: Sequence[int]) -> Candidate | None:
-    """Return the columns with estimated parameters, without terms that do not improve the score;
-    None if they cannot be fitted."""
+    """Return the candidate with estimated parameters and without terms that do not improve the
+    score, or None if it cannot be fitted."""
     terms = [equation.terms[equation.term_of_column[k]] for k in columns]
     values = [equation.values[k] for k in columns]
     fitted = scored_fit(equation, project(equation, terms, values))
@@ -146,7 +146,7 @@ def polish(equation: DictionaryProblem, columns: Sequence[int]) -> Candidate | N
 
 
 def prune(equation: DictionaryProblem, candidate: Candidate) -> Candidate:
-    """Remove single terms, or pairs that cancel, while that lowers the score."""
+    """Remove single terms, or pairs that cancel, while this lowers the score."""
     while len(candidate.fit.terms) > 1:
         indices = range(len(candidate.fit.terms))
         removals = [{k} for k in indices]
@@ -177,8 +177,8 @@ def with_covariance(equation: DictionaryProblem, candidate: Candidate) -> Candid
 
 
 def make_readable(equation: DictionaryProblem, candidate: Candidate) -> Candidate:
-    """Replace inner parameters by simple numbers nearby if the score does not increase, and
-    formulas that become library terms by these."""
+    """Replace inner parameters by nearby simple numbers if the score does not increase. Replace
+    formulas that become equal to library terms by these terms."""
     if candidate.is_readable:
         return candidate
     for group in candidate.fit.free:
@@ -208,7 +208,7 @@ def make_readable(equation: DictionaryProblem, candidate: Candidate) -> Candidat
 
 
 def _with_library_terms(equation: DictionaryProblem, candidate: Candidate) -> Candidate:
-    """Replace formulas by equal library terms, such as x**p with p snapped to 2."""
+    """Replace formulas by equal library terms, such as x**p with p rounded to 2."""
     known = {term.expression: term for term in equation.terms if term.known}
     fit = candidate.fit
     replaced = {
@@ -244,7 +244,7 @@ def _simple_near(candidate: Candidate, index: tuple[int, int]) -> list[float]:
 
 
 def interval_half(candidate: Candidate, index: tuple[int, int]) -> float:
-    """Return the standard error of a parameter; zero if it was held."""
+    """Return the standard error of a parameter, zero if the parameter was fixed."""
     positions = [j for j, group in enumerate(candidate.fit.free) if index in group]
     if not positions:
         return 0.0

@@ -1,7 +1,7 @@
-"""The functions that are common in physics, with starting values in the scale of the data.
+"""Functions that are common in physics, with starting values in the scale of the data.
 
-Templates are written in z, any variable; p and c are inner parameters. A template is not used if
-its domain does not contain the data with some margin.
+Templates are functions of z, which stands for any variable; p and c are inner parameters. A
+template is used only if its domain contains the data with some margin.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -30,8 +30,8 @@ from ._parametric_term import ParametricTerm
 
 @final
 class Span(NamedTuple):
-    """The distribution of a variable: range, root mean square and standard deviation, and whether
-    noise makes a nonnegative variable negative."""
+    """Distribution of a variable: range, root mean square and standard deviation, and whether noise
+    makes a nonnegative variable negative."""
 
     low: float
     high: float
@@ -62,15 +62,15 @@ class Span(NamedTuple):
 
 Grid = Float[np.ndarray, "g q"]
 Offer = tuple[Grid, tuple[float, ...], tuple[float, ...]]
-"""Starts of the parameters and their bounds."""
+"""Starting values of the parameters, and their lower and upper bounds."""
 
 
 @final
 @dataclass(frozen=True)
 class Template:
-    """A function of z with its family. `offer` returns starting values for a span, or None if the
-    function does not apply. `own` says whether the function is also multiplied by z, as it is by
-    every other variable."""
+    """A function of z and its family. `offer` returns starting values for a span, or None if the
+    function does not apply. Every function is multiplied by each other variable; `own` states
+    whether it is also multiplied by z."""
 
     text: str
     family: str
@@ -88,7 +88,7 @@ def _column(values: Sequence[float]) -> Grid:
 
 def _frequencies(span: Span) -> Offer | None:
     integers = [k for k in (1.0, 2.0, 3.0) if k * span.range > 0.5]
-    if span.range < 2 * np.pi:  # not an angle that goes round and round
+    if span.range < 2 * np.pi:  # not an angle that completes a turn
         integers = [k for k in integers if k * span.range <= limits.MAX_PHASE]
     highest = max([limits.MAX_PHASE / span.range, *(1.1 * k for k in integers)])
     values = np.arange(1.2, limits.MAX_PHASE, limits.PHASE_STEP) / span.range
@@ -117,8 +117,9 @@ def _rates(span: Span) -> Offer | None:
 
 
 def _activations(span: Span) -> Offer | None:
-    """Return exponents of exp(-p/z), Arrhenius' law. They range from a small change over the data
-    to the largest change of exp(p*z), unless the function is a rounding error."""
+    """Return exponents of exp(-p/z), the Arrhenius law. They range from a small change over the
+    data to the largest change of exp(p*z). If even this function is a rounding error, return
+    None."""
     if not span.low > limits.MIN_RECIPROCAL_SHARE * span.high:
         return None
     change = 1 / span.low - 1 / span.high
@@ -158,7 +159,7 @@ def _logistic(span: Span) -> Offer | None:
 
 
 def _constants(power: int, domain: Callable[[Span], bool]) -> Callable[[Span], Offer | None]:
-    """Return starting values of c + z**power, which has no zero on the data."""
+    """Return starting values of c in c + z**power, which must have no zero on the data."""
 
     def offer(span: Span) -> Offer | None:
         if not domain(span):
@@ -186,8 +187,8 @@ def _hill(span: Span) -> Offer | None:
 
 
 def tangent(text: str) -> Callable[[Span], Offer | None]:
-    """Return the offer of tan or its reciprocal, which must have no pole and no zero within the
-    range and its margin."""
+    """Return the offer of tan or its reciprocal, which must have no pole or zero within the range
+    and its margin."""
 
     def offer(span: Span) -> Offer | None:
         wide = np.array(
@@ -208,7 +209,7 @@ def _always(span: Span) -> bool:
 
 
 SIGMOID = "1/(1 + exp(p*z - c))"
-"""Steep ones stand in for steps."""
+"""A sigmoid. Steep sigmoids approximate steps."""
 TEMPLATES = (
     Template("sin(p*z)", "trig", _frequencies),
     Template("cos(p*z)", "trig", _frequencies),
@@ -239,7 +240,7 @@ PLAIN_FACTORS = (
     Template("z**2", "poly", _plain(_always)),
     Template("z*abs(z)", "power", _plain(lambda span: span.changes_sign)),
 )
-"""Further factors of products with a template of another variable."""
+"""Additional factors for products with a template of another variable."""
 TIME_TEMPLATES = (
     Template("sin(p*z)", "time", _cycles),
     Template("cos(p*z)", "time", _cycles),
@@ -264,8 +265,8 @@ def catalogue(
     names: Sequence[str], extent: Extent, time_variable: int | None = None
 ) -> list[ParametricTerm]:
     """Return all functions of the catalogue that apply to the data: monomials up to degree three,
-    templates of each variable, these times a variable, and pairs. Functions of time, the variable
-    `time_variable`, are oscillations, exponentials and a line."""
+    templates of each variable, their products with a variable, and pairs. Functions of time (the
+    variable `time_variable`) are oscillations, exponentials and a line."""
     moving = [int(v) for v in np.flatnonzero(extent.varies) if v != time_variable]
     spans = {v: span_of(extent, v) for v in moving}
     variables = {v: Variable(v, names[v]) for v in moving}
@@ -315,7 +316,7 @@ def _monomials(names: Sequence[str], variables: Sequence[int]) -> Iterator[Param
 def with_templates(
     z: Variable, span: Span, templates: Sequence[Template] = TEMPLATES
 ) -> Iterator[tuple[Template, ParametricTerm]]:
-    """Yield the templates that apply to a variable, each as a term."""
+    """Yield each template that applies to a variable, with its term."""
     for template in templates:
         offer = template.offer(span)
         if offer is None:
@@ -323,7 +324,7 @@ def with_templates(
         grid, low, high = offer
         expression = substitute(parsed(template.text), {"z": z})
         parameters = tuple(name for name in ("p", "c") if name in _letters(template.text))
-        # simple numbers on a grid may lie beyond what the scale of the data suggests
+        # simple numbers on a grid may lie outside the bounds from the scale of the data
         low = tuple(min(bound, *(0.5 * grid[:, i])) for i, bound in enumerate(low))
         high = tuple(max(bound, *(2.0 * grid[:, i])) for i, bound in enumerate(high))
         yield template, ParametricTerm(expression, template.family, parameters, grid, low, high)
@@ -347,7 +348,7 @@ def _pair(text: str, z: Variable, w: Variable) -> ParametricTerm:
 
 
 def coarse(grid: Grid, count: int = limits.COARSE_VALUES) -> Float[np.ndarray, "few q"]:
-    """Return at most `count` rows of the grid, evenly chosen."""
+    """Return at most `count` evenly spaced rows of the grid."""
     if len(grid) <= count:
         return grid
     return grid[np.unique(np.linspace(0, len(grid) - 1, count).round().astype(int))]

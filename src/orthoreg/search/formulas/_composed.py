@@ -1,4 +1,4 @@
-"""Terms composed of others: fractions over a shared denominator, and products of two templates."""
+"""Composite terms: fractions over a shared denominator, and products of two templates."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -65,7 +65,8 @@ def add_denominators(equation: DictionaryProblem) -> int:
 
 @final
 class Elimination(NamedTuple):
-    """The lowest score of an elimination, and the weights of the factors in 1 + sum q theta."""
+    """Lowest score of an elimination, and the factor weights q in the denominator 1 + sum q
+    theta."""
 
     score: float
     weights: dict[int, float]
@@ -73,7 +74,7 @@ class Elimination(NamedTuple):
 
 @final
 class ImplicitProblem:
-    """The implicit equation y = P w - (Q y) q. Columns of P, then of Q y, have unit norm."""
+    """The implicit equation y = P w - (Q y) q. Columns of P and of Q y have unit norm."""
 
     def __init__(
         self,
@@ -105,8 +106,8 @@ class ImplicitProblem:
         return self.phi.shape[1]
 
     def eliminated(self, factors: Sequence[int]) -> Elimination:
-        """Eliminate terms one by one, the least important first, and return the lowest score.
-        Factors stay."""
+        """Eliminate terms one by one, least important first, and return the result with the lowest
+        score. Factors are not eliminated."""
         columns = [*range(self._terms), *factors]
         best = Elimination(np.inf, {})
         while True:
@@ -132,8 +133,8 @@ class ImplicitProblem:
 def fractions(
     numerators: Sequence[Expression], weights: dict[Expression, float]
 ) -> Iterator[ParametricTerm]:
-    """Yield each numerator over the denominator, whose constants are parameters: c + theta for one
-    factor, 1 + q theta + ... for more."""
+    """Yield each numerator over the denominator, whose constants are parameters. The denominator is
+    c + theta for one factor and 1 + q theta + ... for several."""
     if len(weights) == 1:
         ((factor, q),) = weights.items()
         names, values = ("c",), np.array([1 / q])
@@ -156,7 +157,7 @@ def fractions(
 
 
 def _monomials(equation: DictionaryProblem) -> list[Expression]:
-    """Return monomials up to degree three, and higher ones of a single variable."""
+    """Return monomials up to degree three, and higher powers of single variables."""
     rows = equation.rows
     moving = set(np.flatnonzero(rows.extent.varies).tolist()) - {rows.time_variable}
     terms = [
@@ -173,7 +174,7 @@ def _degree(term: Expression) -> int:
 
 
 def _vanishes(equation: DictionaryProblem, weights: dict[Expression, float]) -> bool:
-    """Return whether 1 + sum q theta comes close to zero on the data or around them."""
+    """Return whether 1 + sum q theta comes close to zero on or near the data."""
     extent = equation.rows.extent
     margin = limits.POLE_MARGIN * (extent.high - extent.low)
     low, high = extent.with_signs(np.stack([extent.low - margin, extent.high + margin]))
@@ -193,8 +194,8 @@ FAMILY = "product"
 @final
 @dataclass(frozen=True, eq=False)
 class Factors:
-    """The templates of one variable, and their columns at the points; the columns of term k are
-    `places[k]`."""
+    """The templates of one variable and their columns at the points. `places[k]` are the columns of
+    term k."""
 
     terms: tuple[ParametricTerm, ...]
     places: tuple[slice, ...]
@@ -203,7 +204,7 @@ class Factors:
 
 @final
 class ProductStart(NamedTuple):
-    """A product next to a support, with its gain and the parameter values of the grids."""
+    """A product to add to a support, with its gain and the parameter values from the grids."""
 
     gain: float
     term: ParametricTerm
@@ -215,8 +216,8 @@ def add_products(
     supports: Sequence[Support],
     should_continue: Callable[[], bool] = lambda: True,
 ) -> list[tuple[int, ...]]:
-    """Add the products that improve these supports most, with estimated parameters. Products of two
-    templates are too many for the dictionary. Return each support together with each of its
+    """Add the products that improve these supports most, with estimated parameters. The dictionary
+    cannot hold all products of two templates. Return each support combined with each of its
     products."""
     bases = [orthonormal(equation.phi[:, list(support.columns)]) for support in supports]
     starts: list[list[ProductStart]] = [[] for _ in supports]
@@ -253,7 +254,7 @@ def product_gains(
     second: Float[np.ndarray, "M h"],
 ) -> Float[np.ndarray, "s g h"]:
     """Return the decrease of each support's squared misfit by the product of each column of `first`
-    and of `second`. Supports are given as bases, columns at the points. Products that are not
+    and of `second`. Supports are given as bases of columns at the points. Products that are not
     finite or depend on the support have minus infinity."""
     y = equation.target
     joint = np.hstack(bases)
@@ -276,8 +277,8 @@ def product_gains(
 
 
 def product(left: ParametricTerm, right: ParametricTerm) -> ParametricTerm:
-    """Return the product of two terms. Parameters of the second get the suffix 2; the grid combines
-    all rows of both grids."""
+    """Return the product of two terms. Parameters of the second term get the suffix 2, and the grid
+    combines all rows of both grids."""
     names = {name: Parameter(f"{name}2") for name in right.parameters}
     grid = np.hstack([
         np.repeat(left.grid, len(right.grid), axis=0), np.tile(right.grid, (len(left.grid), 1))
@@ -293,7 +294,7 @@ def product(left: ParametricTerm, right: ParametricTerm) -> ParametricTerm:
 
 
 def _pairs(equation: DictionaryProblem) -> Iterator[tuple[Factors, Factors]]:
-    """Yield the factors of every two moving variables, except time."""
+    """Yield the factors of each pair of moving variables, except time."""
     rows = equation.rows
     variables = [int(v) for v in np.flatnonzero(rows.extent.varies) if v != rows.time_variable]
     terms = {
@@ -357,7 +358,7 @@ def _best_starts(
 
 
 def _held(start: ProductStart) -> ProductStart:
-    """Return the start with its parameters as numbers, since other values break a symmetry."""
+    """Return the start with its parameters fixed, because other values break a symmetry."""
     return ProductStart(start.gain, held(start.term, start.values), ())
 
 
@@ -368,7 +369,7 @@ def _largest(starts: Sequence[ProductStart]) -> list[ProductStart]:
 def _estimated(
     equation: DictionaryProblem, support: Support, starts: Sequence[ProductStart]
 ) -> list[tuple[ParametricTerm, tuple[float, ...]]]:
-    """Return the best products next to a support, with estimated parameters."""
+    """Return the best products to add to a support, with estimated parameters."""
     terms = [equation.terms[equation.term_of_column[k]] for k in support.columns]
     values = [equation.values[k] for k in support.columns]
 
@@ -392,7 +393,7 @@ def _added(
     values: tuple[float, ...],
     indices: dict[str, int],
 ) -> int | None:
-    """Add a column of a product, and the product itself if it is new; return the column."""
+    """Add a column of a product, and the product itself if it is new. Return the column index."""
     text = to_text(term.expression)
     if text not in indices:
         equation.terms.append(term)

@@ -41,8 +41,8 @@ _ONE = Number(1.0)
 
 @final
 class CoupledSystem(NamedTuple):
-    """A candidate for each learned equation. Variables from index `width` on are derivatives of the
-    outputs."""
+    """A candidate for each learned equation. Variables from index `width` onwards are derivatives
+    of the outputs."""
 
     candidates: tuple[Candidate, ...]
     width: int
@@ -58,7 +58,7 @@ def coupled_systems(
 ) -> list[CoupledSystem]:
     """Return systems of equations with several accelerations each, best first, if they clearly beat
     the best candidates with one acceleration each. Such equations of motion, M(q) q'' = F(q, q'),
-    are short as they are written, and long once they are solved for one acceleration."""
+    are short in this form and long when solved for one acceleration."""
     position_of = {v: p for p, v in rows.given.items() if v in rows.learned}
     if (
         rows.slopes is None
@@ -115,7 +115,7 @@ def _search(
     count: int = limits.COUPLED_FITTED,
 ) -> list[Candidate]:
     """Return the best candidates without a given term. The equation's acceleration may have one
-    factor that varies: with more, sums that nearly vanish would explain it without any force."""
+    variable factor: with more, sums that nearly vanish would explain it without any force."""
     terms = [equation.terms[place].expression for place in equation.term_of_column]
     has_own = np.array([width + equation.output in variables_of(term) for term in terms])
     allowed = ~has_own & np.array([term != without for term in terms])
@@ -165,8 +165,8 @@ def _independent(
     width: int,
     should_continue: Callable[[], bool],
 ) -> list[Candidate]:
-    """Return the candidates, and the best ones without a force of the first. If two equations of
-    motion turn out to be equal, one of them contains terms of the other."""
+    """Return the candidates, and the best candidates without a force of the first one. If two
+    equations of motion turn out to be equal, one of them contains terms of the other."""
     candidates = list(known)
     for term in known[0].expressions:
         if should_continue() and all(variable < width for variable in variables_of(term)):
@@ -191,7 +191,7 @@ def _known(equation: DictionaryProblem) -> list[ParametricTerm]:
 
 def forces(rows: Measurements, moving: dict[int, int]) -> Iterator[ParametricTerm]:
     """Yield right-hand sides: monomials of degree two, gravity and springs, terms of rotating arms
-    and frames, dry and quadratic friction, inputs that act along an angle."""
+    and frames, dry and quadratic friction, and inputs that act along an angle."""
     variables = [v for v in np.flatnonzero(rows.extent.varies).tolist() if v != rows.time_variable]
     named = {v: Variable(v, rows.names[v]) for v in variables}
     angles = list(_angles(rows, [named[p] for p in moving.values() if p in named]))
@@ -217,7 +217,7 @@ def inertias(
     rows: Measurements, width: int, moving: dict[int, int], output: int
 ) -> Iterator[ParametricTerm]:
     """Yield accelerations times functions of positions, except the equation's own acceleration,
-    which is the left side."""
+    which is on the left-hand side."""
     positions = [Variable(p, rows.names[p]) for p in moving.values() if rows.extent.varies[p]]
     factors = [*positions, *(power(one, Number(2.0)) for one in positions)]
     factors += [multiply(one, other) for one, other in combinations(positions, 2)]
@@ -243,7 +243,7 @@ def _angles(rows: Measurements, positions: Sequence[Variable]) -> Iterator[Expre
 
 
 def _is_coupled(system: CoupledSystem) -> bool:
-    """Return whether an equation contains the acceleration of another."""
+    """Return whether an equation contains the acceleration of another equation."""
     return any(
         variable >= system.width
         for candidate in system.candidates
@@ -253,7 +253,7 @@ def _is_coupled(system: CoupledSystem) -> bool:
 
 
 def _is_singular(system: CoupledSystem, rows: Measurements) -> bool:
-    """Return whether the mass matrix is singular on the data: two equations are the same."""
+    """Return whether the mass matrix is singular on the data, that is, two equations are equal."""
     determinant = np.linalg.det(mass_matrix(system, rows.extent.sample))
     size = np.abs(determinant)
     return bool(
@@ -265,7 +265,7 @@ def _is_singular(system: CoupledSystem, rows: Measurements) -> bool:
 def mass_matrix(
     system: CoupledSystem, points: Float[np.ndarray, "P V"]
 ) -> Float[np.ndarray, "P c c"]:
-    """Return the mass matrix M at points, in which each equation's own acceleration has coefficient
+    """Return the mass matrix M at points, where each equation's own acceleration has coefficient
     one."""
     outputs = [candidate.output for candidate in system.candidates]
     zero = np.zeros((len(points), system.width))
@@ -285,14 +285,14 @@ def couple(
     bind: Callable[[AbstractLibrary, Physics], Bound],
     rows: Measurements,
 ) -> Combination:
-    """Return the field of the equations, solved for the accelerations. The equations are given as
-    physics, with every coefficient a constant."""
+    """Return the combination whose field solves the equations for the accelerations. The equations
+    are given as physics in which every coefficient is a constant."""
     texts, values = written(system, rows)
     physics, library = Physics(equations=texts), Empty()
     bound = bind(library, physics)
     features, known = bound.features, bound.knowledge
     coefficients = np.where(known.given, known.low, 0.0)
-    for item in known.constants:  # of equations with a single acceleration
+    for item in known.constants:  # from equations with a single acceleration
         powers = [values[name] ** exponent for name, exponent in item.powers]
         coefficients[item.equation, item.term] = item.number * np.prod(powers)
     prices = np.zeros_like(coefficients)
@@ -307,8 +307,8 @@ def couple(
 
 
 def written(system: CoupledSystem, rows: Measurements) -> tuple[list[str], dict[str, float]]:
-    """Return the equations as text, accelerations on the left, and the values of their constants,
-    whose names differ from all columns."""
+    """Return the equations as text, with accelerations on the left, and the values of their
+    constants. The names of the constants differ from all columns."""
     letter = "k"
     while any(name.startswith(letter) for name in rows.names):
         letter += "k"

@@ -20,8 +20,8 @@ _NON_INTEGER = 0.7310585  # represents all non-integer numbers, which have equal
 @final
 @dataclass(frozen=True, eq=False)
 class Dictionary:
-    """Columns (R x K) of unit norm without noise weights, with the term and the parameters of each.
-    `price` is the price of each column in nats."""
+    """Columns (R x K) of unit norm without noise weights, with the term, parameters and price in
+    nats of each column."""
 
     terms: tuple[ParametricTerm, ...]
     term_of_column: Int[np.ndarray, " K"]
@@ -59,7 +59,7 @@ def dictionary(terms: Sequence[ParametricTerm], rows: Measurements) -> Dictionar
 
 
 def _moderate(size: Float[np.ndarray, "M g"]) -> Bool[np.ndarray, " g"]:
-    """Return which columns have no extreme peak and are not zero."""
+    """Return which columns are non-zero and have no extreme peak."""
     with np.errstate(all="ignore"):
         largest, usual = size.max(axis=0), limits.MIN_USUAL_SIZE * size.mean(axis=0)
         peaked = largest > limits.MAX_PEAK * usual
@@ -69,8 +69,8 @@ def _moderate(size: Float[np.ndarray, "M g"]) -> Bool[np.ndarray, " g"]:
 
 def price_of(term: ParametricTerm, values: tuple[float, ...], count: float) -> float:
     """Return the price of a term: half of log N for the coefficient and for each parameter that is
-    not a simple number, and a price for each symbol, which is low in library terms and in terms of
-    other equations."""
+    not a simple number, and a price for each symbol. Symbols are cheap in library terms and in
+    terms of other equations."""
     constant_price = 0.5 * np.log(max(count, 2.0))
     free = sum(abs(value) not in limits.FREE_NUMBERS for value in values)
     symbol_price = (
@@ -86,20 +86,20 @@ def _symbols(term: ParametricTerm, values: tuple[float, ...]) -> int:
 
 
 def _repeated(phi: Float[np.ndarray, "R K"]) -> Bool[np.ndarray, " K"]:
-    """Return which columns equal an earlier one up to a factor."""
+    """Return which columns equal an earlier column up to a factor."""
     cosine = np.abs(phi.T @ phi)
     return np.asarray(np.triu(cosine > limits.DUPLICATE_COSINE, 1).any(axis=0))
 
 
-_MOST_KEPT = 2000  # columns that were asked for, in case they are again
+_MOST_KEPT = 2000  # recently used columns that are cached
 
 
 @final
 class DictionaryProblem:
     """The linear problem y = Phi w of one output, with rows in units of their noise and columns of
     unit norm. Columns can be added. `noise` is the variance that no formula explains, in these
-    units. `sharpened` contains the sets of columns whose parameters were estimated. Offered columns
-    must have the `symmetries`."""
+    units. `sharpened` has the sets of columns whose parameters were estimated. Offered columns
+    must satisfy the `symmetries`."""
 
     def __init__(
         self,
@@ -141,7 +141,7 @@ class DictionaryProblem:
         return self._gram[: len(self), : len(self)]
 
     def weighed(self, values: Float[np.ndarray, "R k"]) -> Float[np.ndarray, "R k"]:
-        """Return values at rows in units of noise, without the free offset of each stretch."""
+        """Return values at rows in units of noise, with the free offset of each stretch removed."""
         return self.rows.without_offsets(values, self.weight) * self.weight[:, None]
 
     def nats(self, rss: Any) -> Any:
@@ -159,7 +159,7 @@ class DictionaryProblem:
 
     def slopes(self, term: ParametricTerm, values: Sequence[float]) -> Float[np.ndarray, "q R"]:
         """Return the derivatives of a column with respect to its parameters. The column is computed
-        with them, so ask for the derivatives first if both are needed."""
+        with them, so request the derivatives first if both are needed."""
         key = (term, tuple(values))
         if len(self._columns.get(key, ())) <= len(term.parameters):
             self._keep(key, term.linearised(self.rows.points, values))
@@ -174,11 +174,11 @@ class DictionaryProblem:
         self._columns[key] = np.ascontiguousarray(at_rows.T)
 
     def allows(self, term: ParametricTerm) -> Bool[np.ndarray, " g"]:
-        """Return for which rows of its grid a term has the symmetries."""
+        """Return the rows of a term's grid for which the term satisfies the symmetries."""
         return symmetric_values(term, self.symmetries, self.output)
 
     def offer(self, term: ParametricTerm) -> None:
-        """Add a term if it has the symmetries, with a column for each row of its grid."""
+        """Add a term if it satisfies the symmetries, with a column for each row of its grid."""
         for symmetric_term in symmetric([term], self.symmetries, self.output):
             self.terms.append(symmetric_term)
             for values in symmetric_term.grid:
@@ -193,7 +193,7 @@ class DictionaryProblem:
         column = column / norm
         count = len(self)
         if count == len(self._gram):
-            room = count // 2 + 1  # so that columns are copied seldom
+            room = count // 2 + 1  # so that columns are rarely copied
             self._phi = np.pad(self._phi, ((0, 0), (0, room)))
             self._gram = np.pad(self._gram, (0, room))
         self._gram[count, :count] = self._gram[:count, count] = self.phi.T @ column

@@ -1,4 +1,4 @@
-"""Proposals by the scores of whole models, and the evidence for each of them."""
+"""Proposals ranked by the scores of whole models, and the evidence for each proposal."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,7 +20,7 @@ from ._ranking import RankedModel, column_of
 
 
 def points_around(extent: Extent) -> Float[np.ndarray, "P V"]:
-    """Draw points within `COMPARISON_REACH` times the range of the data; a variable of one sign
+    """Draw points within `COMPARISON_REACH` times the range of the data. A variable of one sign
     keeps its sign."""
     middle, half = (extent.high + extent.low) / 2, (extent.high - extent.low) / 2
     low, high = middle - limits.COMPARISON_REACH * half, middle + limits.COMPARISON_REACH * half
@@ -50,9 +50,9 @@ class ScoredCandidate:
 @final
 @dataclass(frozen=True, eq=False)
 class EquationProposals:
-    """The best library candidate of one equation and its proposals, best first. `is_resolved` says
-    that the best model, which contains the first proposal, leaves only noise on trajectories: the
-    residual of that proposal in single rows is then noise as well."""
+    """The best library candidate of one equation and its proposals, best first. If `is_resolved`,
+    the best model, which contains the first proposal, leaves only noise on trajectories, so the
+    residual of this proposal in single rows is also noise."""
 
     equation: DictionaryProblem
     base: ScoredCandidate
@@ -72,7 +72,7 @@ def proposals_by_trajectories(
     result: EquationResult, ranked: Sequence[RankedModel], misfit: Misfit | None = None
 ) -> EquationProposals:
     """Return the proposals of an equation, each with the score of the best model that contains it.
-    `misfit` is the misfit of the best model's trajectories in the equation's state."""
+    `misfit` is the trajectory misfit of the best model in the equation's state."""
     equation, candidates = result.equation, list[ScoredCandidate]()
     base: ScoredCandidate | None = None
     for model in ranked:
@@ -96,7 +96,7 @@ def _distinct(
     candidates: Sequence[ScoredCandidate],
     best: float,
 ) -> EquationProposals:
-    """Keep candidates with new terms that clearly beat the library, one per formula."""
+    """Return candidates with new terms that clearly beat the library, one per formula."""
     proposals: list[ScoredCandidate] = []
     for scored in candidates:
         if not scored.candidate.new or base.score - scored.score < limits.MIN_GAIN:
@@ -109,8 +109,8 @@ def _distinct(
 
 
 def _is_same(equation: DictionaryProblem, first: Candidate, second: Candidate) -> bool:
-    """Return whether two candidates propose the same formula, or equal functions on and around the
-    data, such as sin(a - b) and sin(b - a)."""
+    """Return whether two candidates propose the same formula, or functions that are equal on and
+    around the data, such as sin(a - b) and -sin(b - a)."""
     if first.proposes_the_same(second):
         return True
     points = points_around(equation.rows.extent)
@@ -122,8 +122,8 @@ def _is_same(equation: DictionaryProblem, first: Candidate, second: Candidate) -
 
 
 def _matched(model: RankedModel, equation: DictionaryProblem) -> ScoredCandidate | None:
-    """Return a ranked model's candidate for an equation with the matched constants, without pruned
-    terms; None if it is not finite at the rows."""
+    """Return a ranked model's candidate for an equation with the matched constants and without
+    pruned terms, or None if it is not finite at the rows."""
     of_equation = [
         other for other in model.combination.candidates if other.output == equation.output
     ]
@@ -202,8 +202,8 @@ def _intervals(
 @final
 @dataclass(frozen=True)
 class ProposalConstant:
-    """A number of a proposal with its 95% interval. If `is_snapped`, a simple number replaces the
-    estimate that the interval belongs to."""
+    """A number in a proposal with its 95% interval. If `is_snapped`, the number is a simple number
+    that replaces an estimate, and the interval belongs to this estimate."""
 
     name: str
     value: float
@@ -215,8 +215,8 @@ class ProposalConstant:
 @final
 @dataclass(frozen=True)
 class Alternative:
-    """Another candidate that the data hardly distinguish: its gap in nats, and the states where the
-    two differ most, within one and a half times the range of the data."""
+    """Another candidate that the data hardly distinguish: its gap in nats, and the states at which
+    the two candidates differ most, within one and a half times the range of the data."""
 
     formula: str
     gap: float
@@ -227,11 +227,11 @@ class Alternative:
 @final
 @dataclass(frozen=True, eq=False)
 class ProposalEvidence:
-    """The evidence for a candidate. `inside` and `outside` are the shares of the library's
-    residual, beyond noise, that it explains on the inner rows and on the outer shell, with
-    coefficients from the inner rows; None if that residual is noise. `probability` is the share of
-    resamples of runs or stretches that prefer the candidate to the library. `partial` has two
-    columns: the new terms at each row, and the target without the other terms."""
+    """The evidence for a candidate. `inside` and `outside` are the fractions of the library's
+    residual, beyond noise, that the candidate explains on the inner rows and on the outer shell,
+    with coefficients from the inner rows. They are None if this residual is noise. `probability`
+    is the fraction of resamples of runs or stretches that prefer the candidate to the library.
+    `partial` has two columns: the new terms at each row, and the target without the other terms."""
 
     inside: float | None
     outside: float | None
@@ -245,8 +245,8 @@ class ProposalEvidence:
 def gather_evidence(
     judgement: EquationProposals, judged: ScoredCandidate, before: Mapping[str, float]
 ) -> ProposalEvidence:
-    """Return the evidence for one proposal against the best library candidate. `before` holds the
-    model's coefficients by term."""
+    """Return the evidence for one proposal compared with the best library candidate. `before` has
+    the model's coefficients by term."""
     equation, base, proposed = judgement.equation, judgement.base.candidate, judged.candidate
     distance = equation.rows.extent.distance(equation.rows.centres)
     inner = distance <= np.quantile(distance, limits.INNER_SHARE)
@@ -265,7 +265,7 @@ def gather_evidence(
 
 def partial_residual(equation: DictionaryProblem, candidate: Candidate) -> Float[np.ndarray, "R 2"]:
     """Return the new terms of a candidate at each row, and the target without the other terms. The
-    two are equal up to noise if the terms are right."""
+    two are equal up to noise if the terms are correct."""
     fit, new = candidate.fit, set(candidate.new)
     parts = [
         w * equation.whitened(term, values)
@@ -321,7 +321,7 @@ def _with_ends(
 def alternatives(
     equation: DictionaryProblem, judged: ScoredCandidate, proposals: Sequence[ScoredCandidate]
 ) -> tuple[Alternative, ...]:
-    """Return the other proposals with about the same score, best first, except equal formulas."""
+    """Return the other proposals with similar scores, best first, except equal formulas."""
     candidate = judged.candidate
     near = [
         other
@@ -360,9 +360,9 @@ def _interval(name: str, value: float, error: float) -> ProposalConstant:
 def _share(
     residuals: Sequence[np.ndarray], rows: Bool[np.ndarray, " R"], count: float
 ) -> float | None:
-    """Return the share of the first residual, beyond noise, that the second explains in these rows;
-    None if the first is noise. A third residual, if any, sets the noise level. `count` is the
-    number of independent rows."""
+    """Return the fraction of the first residual, beyond noise, that the second explains in these
+    rows, or None if the first is noise. A third residual, if given, sets the noise level. `count`
+    is the number of independent rows."""
     base, proposed, *resolved = (float(np.mean(residual[rows] ** 2)) for residual in residuals)
     noise = max([1.0, *resolved])
     if base <= noise * max_noise_ratio(count * float(rows.mean())):
@@ -371,7 +371,7 @@ def _share(
 
 
 def _preferred(equation: DictionaryProblem, base: Candidate, proposed: Candidate) -> float:
-    """Return the share of resamples of groups in which the candidate has the better score."""
+    """Return the fraction of resamples of groups in which the candidate has the better score."""
     group = np.unique(equation.rows.group, return_inverse=True)[1]
     count = int(group.max()) + 1
     sums = [
@@ -390,7 +390,7 @@ def _preferred(equation: DictionaryProblem, base: Candidate, proposed: Candidate
 
 
 def _changes(before: Mapping[str, float], candidate: Candidate) -> dict[str, tuple[float, float]]:
-    """Return the coefficients of library terms before and after."""
+    """Return the coefficients of library terms before and after adding the candidate's terms."""
     after = {
         to_text(expression): float(w)
         for expression, w, term in zip(
