@@ -107,7 +107,7 @@ def test_an_atom_of_ones_own_is_tried(states):
 @pytest.mark.parametrize(
     "options, sentence",
     [
-        ({"atoms": [og.Atom("sin(q*z)")]}, "'q' is no variable"),
+        ({"atoms": [og.Atom("sin(q*z)")]}, "'q' is not a variable"),
         ({"atoms": ["sin(z)"]}, "must be a list of Atom"),
         ({"minutes": 0}, "minutes must be more than 0"),
     ],

@@ -238,8 +238,8 @@ def best_pairs(
 
 @final
 class _Beside(NamedTuple):
-    """Columns orthogonalized to a support: their moments and squares. Their Gram matrix is
-    `gram` - across' across."""
+    """Columns orthogonalized to a support: their moments and squared norms, and two matrices that
+    give their Gram matrix, gram - across' across."""
 
     moments: np.ndarray
     own: np.ndarray
@@ -250,7 +250,7 @@ class _Beside(NamedTuple):
 def _left_over(
     equation: DictionaryProblem, columns: tuple[int, ...], further: np.ndarray
 ) -> _Beside:
-    """Return columns with their projection on a support removed."""
+    """Return columns after removing their projection on a support."""
     is_complete = len(further) == len(equation)
     gram = equation.gram if is_complete else equation.gram[np.ix_(further, further)]
     chosen = list(columns)

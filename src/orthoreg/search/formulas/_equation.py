@@ -91,7 +91,7 @@ def _repeated(phi: Float[np.ndarray, "R K"]) -> Bool[np.ndarray, " K"]:
     return np.asarray(np.triu(cosine > limits.DUPLICATE_COSINE, 1).any(axis=0))
 
 
-_MOST_KEPT = 2000  # recently used columns that are cached
+_MOST_KEPT = 2000  # maximum number of cached columns
 
 
 @final

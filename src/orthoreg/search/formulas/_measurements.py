@@ -1,4 +1,4 @@
-"""The rows that a search fits, in units of their noise, and the score of a misfit."""
+"""The rows used in a search, in units of their noise, and the score of a misfit."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -17,7 +17,7 @@ def misfit_nats(
     mse: Any, noise: float, count: float, reliable: float = limits.TEMPERED_ROWS
 ) -> Any:
     """Return the negative log-likelihood N/2 log(mse) of residuals of unknown size. Below twice the
-    noise variance models differ by chance and by smoothing, and at most `reliable` rows count."""
+    noise variance, models differ by chance and by smoothing, so at most `reliable` rows count."""
     nats = np.log(np.maximum(np.asarray(mse) / (limits.CLEAR_MISFIT * noise), limits.MIN_MISFIT))
     return 0.5 * np.where(nats > 0, count, min(count, reliable)) * nats
 
@@ -28,14 +28,14 @@ class Measurements:
     """Targets of equations at rows, which are points or windows of many points.
 
     `noise` (R x c) is the smallest standard deviation of each target, `count` the number of
-    independent rows, and `group` the run, or the stretch of one, of each row. `slopes` are
-    estimated derivatives at the points. `time_variable` is the variable that is time.
-    `sign_changes` marks windows in which a velocity that was not measured, one of
-    `estimated_velocities`, changes its sign. `given` maps the equation of a position to its
-    velocity. `sides` is, for each point and variable, the share of the step around the point with
-    the sign of the point less the share with the other sign. Functions must also be defined at the
-    points `beyond`, which are outside the range of the others. Each `stretch` of rows has a free
-    offset. At most `reliable` rows count if the misfit is noise.
+    independent rows, and `group` the run, or stretch of a run, of each row. `slopes` are estimated
+    derivatives at the points. `time_variable` is the index of the time variable. `sign_changes`
+    marks windows in which a velocity that was not measured (see `estimated_velocities`) changes its
+    sign. `given` maps the equation of a position to its velocity. `sides` gives, for each point and
+    variable, the fraction of the step around the point with the same sign minus the fraction with
+    the other sign. Functions must also be defined at the points `beyond`, which are outside the
+    range of the others. Each `stretch` of rows has a free offset. At most `reliable` rows count if
+    the misfit is noise.
     """
 
     points: Float[np.ndarray, "M V"]
@@ -62,7 +62,7 @@ class Measurements:
     def without_offsets(
         self, values: Float[np.ndarray, "R k"], weight: Float[np.ndarray, " R"]
     ) -> Float[np.ndarray, "R k"]:
-        """Return the values less their mean in each stretch, with rows weighted by the squared
+        """Return the values minus their mean in each stretch, with rows weighted by the squared
         weight."""
         if self.stretch is None:
             return values
@@ -77,9 +77,9 @@ class Measurements:
     def signed(
         self, points: Float[np.ndarray, "N V"], noise: Float[np.ndarray, " n"]
     ) -> "Measurements":
-        """Return the measurements with variables of one sign where noise, of this standard
-        deviation for the first variables, explains points of the other sign: concentrations that
-        decay to zero."""
+        """Return the measurements with variables treated as one-signed where noise explains points
+        of the other sign, as for concentrations that decay to zero. `noise` is the standard
+        deviation of the first variables."""
         reach = np.zeros(len(self.names))
         reach[: len(noise)] = NEAR_ZERO * noise
         return replace(self, extent=self.extent.signed(points, reach))
@@ -93,13 +93,13 @@ class Measurements:
         """Return which functions (P x V -> P x ...) are finite at the points `beyond`."""
         if self.beyond is None or not len(self.beyond):
             return np.array(True)
-        with np.errstate(all="ignore"):  # where they are not defined
+        with np.errstate(all="ignore"):  # where the functions are not defined
             result = values(self.beyond)
         return np.asarray(np.isfinite(result).all(axis=0))
 
     def without_sign_changes(self) -> "Measurements":
-        """Return the measurements with sign changes as uncertain as the targets are large, since
-        jumps there cannot be judged."""
+        """Return the measurements with the uncertainty of sign changes set to the size of the
+        targets, because jumps there cannot be judged."""
         if self.sign_changes is None or self.sign_changes.all():
             return self
         size = np.sqrt(np.mean(self.targets**2, axis=0))
@@ -110,14 +110,14 @@ class Measurements:
     def term_at_rows(
         self, values: Float[np.ndarray, "M k"], term: Expression
     ) -> Float[np.ndarray, "R k"]:
-        """Return a term at the rows. A factor sign(z) that jumps within a step counts on both
-        sides."""
+        """Return a term at the rows. A factor sign(z) that jumps within a step is averaged over
+        both sides."""
         if self.sides is not None and (jumping := _signs(term)):
             values = values * self.sides[:, jumping].prod(axis=1, keepdims=True)
         return self.at_rows(values)
 
     def at_rows(self, values: Float[np.ndarray, "M k"]) -> Float[np.ndarray, "R k"]:
-        """Return functions at points as they enter the rows."""
+        """Return functions at points, converted to rows."""
         if self.windows is None:
             return values
         # SciPy's product with several columns takes several times longer than with each alone

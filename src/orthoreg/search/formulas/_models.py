@@ -1,4 +1,4 @@
-"""The search for whole models: candidates of each equation from rows, ranked by trajectories.
+"""Search for whole models: candidates of each equation from rows, ranked by trajectories.
 
 `discover` and `explain` are the same search. `explain` starts from the terms of a fitted model.
 """
@@ -31,9 +31,10 @@ class SearchInput:
     """The input of a search.
 
     `features` are the terms of the base library, which are cheap if the user chose them
-    (`is_expected`). `bind` turns a library into features with what is known. Every formula must be
-    defined at the states and inputs `points`. `supports` are the terms of a fitted model by
-    equation, and `values` the values of its parameters; both are empty for `discover`.
+    (`is_expected`). `bind` combines a library with known physics and returns its features. Every
+    formula must be defined at the states and inputs in `points`. `supports` are the terms of a
+    fitted model by equation, and `values` the values of its parameters; both are empty for
+    `discover`.
     """
 
     data: Dataset
@@ -52,8 +53,8 @@ class SearchInput:
 
 @final
 class ModelSearch:
-    """The search over one data set. `results` are the equations searched on the first rows,
-    `ranking` holds the matched models, and `around` are points within and around the data."""
+    """A search over one data set. `results` are the equations searched on the first rows, `ranking`
+    has the matched models, and `around` are points within and around the data."""
 
     def __init__(self, problem: SearchInput, should_continue: Callable[[], bool]):
         self._problem, self._goes_on = problem, should_continue
@@ -99,7 +100,8 @@ class ModelSearch:
         )
 
     def _rank(self, results: Sequence[EquationResult], tried: int) -> None:
-        """Match the best combinations of candidates, and those with the base library's best."""
+        """Match the best combinations of candidates, and combinations with the best library
+        candidates."""
         lists = [
             [
                 candidate
@@ -135,8 +137,8 @@ class ModelSearch:
         )
 
     def _rank_coupled(self, rows: Measurements) -> bool:
-        """Match systems with several accelerations in an equation and return whether there are any.
-        Skipped if physics or a model is given, which they might contradict."""
+        """Match systems with several accelerations in an equation, and return whether there are
+        any. Skip this step if physics or a model is given, which such systems might contradict."""
         if self._problem.physics is not None or self._problem.supports is not None:
             return False
         systems = coupled_systems(rows, self.results, self._goes_on)
@@ -148,7 +150,7 @@ class ModelSearch:
         return bool(systems)
 
     def _shared(self, ranked: Sequence[RankedModel]) -> dict[int, set[Expression]]:
-        """Return for each equation the terms of the other equations in these models."""
+        """Return the terms of the other equations in these models, for each equation."""
         terms = {c: set[Expression]() for c in range(self._problem.data.n_states)}
         for model in ranked:
             used = np.asarray(model.field.coefficients) != 0

@@ -1,4 +1,4 @@
-"""`ParametricTerm`: a formula with inner parameters, its starting values and its symmetries."""
+"""`ParametricTerm`: a formula with inner parameters, their starting values and its symmetries."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -33,13 +33,13 @@ from . import _limits as limits
 class ParametricTerm:
     """A formula of the variables with inner parameters.
 
-    `grid` has one row of starting values for its `parameters`, `low` and `high` are their bounds.
-    `family` is the kind of function. Terms of the library are `known` and `written_as` in the
-    library; they are cheap if `is_expected`, that is, if the user chose the library. A term of
-    another equation `is_shared`, and a `copy_of` that formula if the roles of variables are
-    exchanged. A term with a `numerator` is that over a denominator, which terms of one equation
-    share, with its parameters. A formula that jumps at a parameter has no derivative: if `widths`
-    is not zero, a central difference of this half-width is used instead.
+    `grid` has one row of starting values for its `parameters`; `low` and `high` are their bounds.
+    `family` is the kind of function. Library terms are `known` and `written_as` in the library;
+    they are cheap if `is_expected`, that is, if the user chose the library. A term of another
+    equation `is_shared`. If the roles of variables are exchanged, the term is a `copy_of` that
+    formula. A term with a `numerator` is that numerator over a denominator, which several terms of
+    an equation share, with its parameters. A formula that jumps at a parameter has no derivative:
+    if `widths` is not zero, a central difference with this half-width is used instead.
     """
 
     expression: Expression
@@ -69,7 +69,7 @@ class ParametricTerm:
     def columns(
         self, points: Float[np.ndarray, "M V"], grid: Float[np.ndarray, "g q"]
     ) -> Float[np.ndarray, "M g"]:
-        """Return the values at points for each row of parameters; not finite outside the domain."""
+        """Return the values at points for each row of parameters, not finite outside the domain."""
         named = {name: grid[:, i] for i, name in enumerate(self.parameters)}
         variables = [column[:, None] for column in points.T]
         with np.errstate(all="ignore"):
@@ -99,8 +99,8 @@ class ParametricTerm:
 
 
 def symbols(item: Expression) -> int:
-    """Return the number of variables, numbers and functions (which count twice) in a formula. Signs
-    and the number one are free. A power counts as the product that it stands for."""
+    """Return the number of variables, numbers and functions in a formula. Functions count twice.
+    Signs and the number one are free. A power counts as the product that it stands for."""
     match item:
         case Number(value):
             return int(abs(value) != 1)
@@ -115,7 +115,7 @@ def symbols(item: Expression) -> int:
 
 
 def _of_exponent(item: Expression) -> int:
-    """Return the symbols of an exponent: x**3 is x*x*x, a minus is one more symbol, and a
+    """Return the symbols of an exponent. x**3 counts as x*x*x, a minus sign adds one symbol, and a
     non-integer counts like three."""
     if not isinstance(item, Number):
         return symbols(item)
@@ -127,8 +127,8 @@ def _of_exponent(item: Expression) -> int:
 def symmetric(
     terms: Sequence[ParametricTerm], symmetries: Symmetries | None, output: int
 ) -> list[ParametricTerm]:
-    """Return the terms that have the symmetries. If only some parameter values have them, as
-    integer frequencies have a period, these values are held."""
+    """Return the terms that satisfy the symmetries. If only some parameter values satisfy them,
+    such as integer frequencies for a period, these values are fixed."""
     result: list[ParametricTerm] = []
     for term in terms:
         is_symmetric = symmetric_values(term, symmetries, output)
@@ -143,8 +143,9 @@ def symmetric(
 def symmetric_values(
     term: ParametricTerm, symmetries: Symmetries | None, output: int
 ) -> Bool[np.ndarray, " g"]:
-    """Return for which rows of its grid a term has the symmetries. For mirror symmetries alone it
-    is all or none, since numbers inside a formula do not change them."""
+    """Return the rows of a term's grid for which the term satisfies the symmetries. For mirror
+    symmetries alone, either all or no rows do, because numbers inside a formula do not affect
+    them."""
     if symmetries is None or not symmetries.any:
         return np.ones(len(term.grid), dtype=bool)
     is_symmetric = _has(term, symmetries, output)
@@ -164,7 +165,7 @@ def held(term: ParametricTerm, values: Sequence[float]) -> ParametricTerm:
 
 
 def _has(term: ParametricTerm, symmetries: Symmetries, output: int) -> Bool[np.ndarray, " g"]:
-    """Return for each row of its grid whether a term has all symmetries at random points."""
+    """Return for each row of a term's grid whether all symmetries hold at random points."""
     rng = np.random.default_rng(0)
     width = max(len(symmetries.periods), 1 + max(variables_of(term.expression), default=0))
     points = rng.uniform(0.2, 1.8, (limits.SYMMETRY_POINTS, width))

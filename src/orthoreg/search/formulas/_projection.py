@@ -1,5 +1,5 @@
-"""Coefficients and inner parameters of a few terms together, by Gauss-Newton with the coefficients
-projected out."""
+"""Joint estimation of coefficients and inner parameters of a few terms, by Gauss-Newton with the
+coefficients projected out (variable projection)."""
 
 from collections.abc import Sequence, Set
 from dataclasses import dataclass
@@ -19,9 +19,9 @@ Group = tuple[tuple[int, int], ...]
 @final
 @dataclass(frozen=True, eq=False)
 class Projection:
-    """Terms with the parameters and coefficients that fit best. `held[k]` says which parameters of
-    term k were not estimated. `covariance` is that of the coefficients, then of the free
-    parameters, for noise of unit variance."""
+    """Terms with their best-fitting parameters and coefficients. `held[k]` states which parameters
+    of term k were fixed. `covariance` lists the coefficients, then the free parameters, for noise
+    of unit variance."""
 
     terms: tuple[ParametricTerm, ...]
     values: tuple[tuple[float, ...], ...]
@@ -32,7 +32,7 @@ class Projection:
 
     def written(self, k: int, suffix: str) -> tuple[str, dict[str, tuple[float, float]]]:
         """Return term k as text, and bounds of its parameters. Estimated parameters have unique
-        names and bounds around their values; the others are numbers."""
+        names and bounds around their values; fixed parameters are numbers."""
         term, names, bounds = self.terms[k], {}, {}
         for i, (name, value) in enumerate(zip(term.parameters, self.values[k], strict=True)):
             if self.held[k][i]:
@@ -53,7 +53,7 @@ class Projection:
 
     @property
     def free(self) -> list[Group]:
-        """The estimated parameters; a shared parameter is one group."""
+        """The estimated parameters. A shared parameter is one group."""
         return free_groups(self.terms, self.held)
 
     def parameter_name(self, k: int, name: str, suffix: str) -> str:
@@ -63,7 +63,7 @@ class Projection:
 
 
 def free_groups(terms: Sequence[ParametricTerm], held: Sequence[tuple[bool, ...]]) -> list[Group]:
-    """Return the parameters that are not held, as pairs (term, index of the parameter). Parameters
+    """Return the parameters that are not fixed, as pairs (term, index of the parameter). Parameters
     of a shared denominator form one group."""
     groups: dict[tuple[int, str], list[tuple[int, int]]] = {}
     for k, (term, fixed) in enumerate(zip(terms, held, strict=True)):
@@ -102,7 +102,7 @@ def project(
             moved = _moved(terms, values, free, share * step)
             if (
                 share == limits.NEWTON_SHARES[0]
-            ):  # which is taken most often, and its slopes needed next
+            ):  # this step is taken most often, and its slopes are needed next
                 for k in moving:
                     equation.slopes(terms[k], moved[k])
             new = _columns(equation, terms, moved, columns, moving)
@@ -129,7 +129,7 @@ def subset_fits(
     equation: DictionaryProblem, fit: Projection, removals: Sequence[Set[int]]
 ) -> list[Projection]:
     """Return the fits without each of these sets of terms, with the same parameters and without
-    errors. One QR decomposition serves all of them."""
+    errors. All fits share one QR decomposition."""
     columns = _columns(equation, fit.terms, fit.values)
     assert columns is not None, "a fit has finite columns"
     table = np.column_stack([columns, equation.target])
@@ -149,7 +149,7 @@ def subset_fits(
 
 
 def _agreed(values: Sequence[tuple[float, ...]], free: Sequence[Group]) -> list[tuple[float, ...]]:
-    """Return the values with shared parameters as in the first term."""
+    """Return the values, with shared parameters taken from the first term."""
     result = [list(v) for v in values]
     for group in free:
         first = result[group[0][0]][group[0][1]]
@@ -165,8 +165,8 @@ def _columns(
     old: np.ndarray | None = None,
     changed: set[int] | None = None,
 ) -> Float[np.ndarray, "R k"] | None:
-    """Return the columns of the terms, or None if they are not finite. Columns of `old` that did
-    not change are reused."""
+    """Return the columns of the terms, or None if they are not finite. Unchanged columns of `old`
+    are reused."""
     phi = np.empty((len(equation.target), len(terms)), order="F")
     for k, (term, v) in enumerate(zip(terms, values, strict=True)):
         if old is not None and changed is not None and k not in changed:
@@ -192,9 +192,9 @@ def _solved(
 def least_squares(
     phi: Float[np.ndarray, "R k"], y: Float[np.ndarray, " R"]
 ) -> Float[np.ndarray, " k"]:
-    """Solve least squares by the Gram matrix and one correction, which is several times faster than
-    a singular value decomposition and as accurate for well-conditioned columns. Others are solved
-    by singular values."""
+    """Solve least squares by the Gram matrix and one correction. For well-conditioned columns, this
+    is as accurate as a singular value decomposition and several times faster. Ill-conditioned
+    columns are solved by singular values."""
     gram = phi.T @ phi
     values, vectors = np.linalg.eigh(gram)
     if not values[0] > limits.MIN_EIGENVALUE * values[-1]:
@@ -212,7 +212,7 @@ def _newton_step(
     w: Float[np.ndarray, " k"],
     free: Sequence[Group],
 ) -> Float[np.ndarray, " q"]:
-    """Return the step of the free parameters; the coefficients are eliminated."""
+    """Return the step of the free parameters, with the coefficients eliminated."""
     joint = np.hstack([phi, _sensitivities(equation, terms, values, w, free)])
     solution, _ = _solved(np.nan_to_num(joint), equation.target - phi @ w)
     return solution[phi.shape[1] :]
@@ -261,5 +261,5 @@ def _covariance(
     size = np.sqrt(np.vecdot(joint.T, joint.T))
     size = np.where(size > 0, size, 1.0)
     inner = np.linalg.pinv((joint / size).T @ (joint / size), hermitian=True)
-    with np.errstate(over="ignore"):  # of a column that is nearly zero nothing is known
+    with np.errstate(over="ignore"):  # a column that is nearly zero provides no information
         return inner / size / size[:, None]

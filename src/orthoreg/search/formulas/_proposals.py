@@ -1,4 +1,4 @@
-"""Candidates for each equation, from measured rows, a library and what is known."""
+"""Candidates for each equation, from measured rows, a library and known physics."""
 
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
@@ -27,8 +27,8 @@ from ._variants import in_other_roles
 @final
 @dataclass(frozen=True, eq=False)
 class CoefficientConstraints:
-    """Bounds of the coefficients of terms, the terms that every candidate must have, and the rows,
-    at whose outer points candidates must be defined."""
+    """Bounds of coefficients, required terms, and the rows at whose outer points candidates must be
+    defined."""
 
     bounds: dict[Expression, tuple[float, float]]
     required: frozenset[Expression]
@@ -36,7 +36,7 @@ class CoefficientConstraints:
 
     def allow(self, candidate: Candidate) -> bool:
         """Return whether a candidate has the required terms, respects the bounds within the errors,
-        and is defined where it must be."""
+        and is defined at all required points."""
         if not self.required <= set(candidate.expressions) or not self.rows.are_defined(
             candidate.values
         ):
@@ -55,7 +55,7 @@ class CoefficientConstraints:
 def constraints_on(
     features: FeatureMap, knowledge: Knowledge, output: int, rows: Measurements
 ) -> CoefficientConstraints:
-    """Return what is known of one equation's coefficients."""
+    """Return the constraints on one equation's coefficients."""
     open_ = ~knowledge.given[output]
     return CoefficientConstraints(
         {
@@ -87,8 +87,8 @@ def without_given(
 @final
 @dataclass(frozen=True, eq=False)
 class EquationResult:
-    """One equation: its best library candidate, and all candidates, best first. `model` has the
-    terms of a fitted model, if given."""
+    """An equation, its best library candidate and all candidates, best first. `model` is the
+    candidate with the terms of a fitted model, if given."""
 
     equation: DictionaryProblem
     base: Candidate
@@ -110,10 +110,10 @@ def explain_rows(
 ) -> list[EquationResult]:
     """Search all learned equations for candidates.
 
-    `features` is the library, whose terms are cheap if it `is_expected`; `supports` are the terms
-    that a model uses in each equation, and `shared` those of its other equations, which are cheap
-    as well. Equations that `knowledge` completes are skipped. In the others given terms are
-    subtracted, and candidates obey the required terms, the symmetries and the bounds.
+    `features` is the library, whose terms are cheap if `is_expected`. `supports` are the terms that
+    a model uses in each equation, and `shared` the terms of its other equations, which are also
+    cheap. Equations that `knowledge` completes are skipped. In other equations, given terms are
+    subtracted, and candidates satisfy the required terms, the symmetries and the bounds.
     """
     knowledge = Knowledge.none(features.mask.shape) if knowledge is None else knowledge
     search = _Search(
@@ -185,7 +185,7 @@ class _Search:
         return EquationResult(equation, outcome.base, outcome.candidates, of_model)
 
     def exchanged(self, results: Sequence[EquationResult]) -> list[EquationResult]:
-        """Return the results with candidates that copy the structure of other equations."""
+        """Return the results, with candidates that copy the structure of other equations added."""
         exchanged = []
         for result in results:
             equation = result.equation
@@ -212,8 +212,8 @@ def _of_model(
 
 
 def _jumps(candidate: Candidate, rows: Measurements) -> bool:
-    """Return whether a candidate jumps with a velocity that was not measured, at times that are
-    hardly known."""
+    """Return whether a candidate jumps with a velocity that was not measured. The times of such
+    jumps are poorly known."""
     if rows.sign_changes is None or not rows.sign_changes.any():
         return False
     signs = [term for term in candidate.expressions if "sign(" in to_text(term)]
@@ -228,7 +228,7 @@ def _marked(term: ParametricTerm, elsewhere: Set[Expression]) -> ParametricTerm:
 def library_terms(
     features: FeatureMap, output: int, is_expected: bool, is_open: Bool[np.ndarray, " K"]
 ) -> list[ParametricTerm]:
-    """Return the library terms that an equation may use, except given ones."""
+    """Return the library terms that an equation may use, except given terms."""
     return [
         ParametricTerm(term, "known", known=True, is_expected=is_expected, written_as=name)
         for term, name, allowed in zip(
@@ -251,7 +251,7 @@ def new_terms_for(rows: Measurements, atoms: Sequence[Any]) -> list[ParametricTe
 
 
 def _columns(terms: Dictionary, features: FeatureMap, support: Sequence[int]) -> list[int]:
-    """Return the columns of the dictionary that are these library terms."""
+    """Return the columns of the dictionary that correspond to these library terms."""
     wanted = {features.terms[k] for k in support}
     return [
         k

@@ -33,9 +33,10 @@ from ._candidates import Candidate, term_prices
 @final
 @dataclass(frozen=True, eq=False)
 class Combination:
-    """A candidate for each learned equation. `library` has exactly their terms, `prices` their
-    prices, and `is_new` says which the base library lacks; both are shaped like the field's
-    coefficients. `physics` is what is given, and `knowledge` what it says about these terms."""
+    """A candidate for each learned equation. `library` has exactly their terms, `prices` the prices
+    of the terms, and `is_new` marks terms that the base library lacks; both have the shape of the
+    field's coefficients. `physics` is the given physics, and `knowledge` its statements about these
+    terms."""
 
     candidates: tuple[Candidate, ...]
     library: AbstractLibrary
@@ -47,12 +48,12 @@ class Combination:
 
     @property
     def parameter_bounds(self) -> dict[str, tuple[float, float]]:
-        """The bounds of numbers inside the terms."""
+        """The bounds of parameters inside the terms."""
         return parameter_bounds(self.library) | self.knowledge.parameter_bounds
 
     @property
     def library_terms(self) -> dict[str, tuple[str, ...]]:
-        """The terms of each equation, as its library writes them."""
+        """The terms of each equation, as written in the library."""
         if not isinstance(self.library, PerState):
             return {}
         parts = dict(self.library.by_state)
@@ -63,7 +64,7 @@ class Combination:
 
 
 def best_combinations(lists: Sequence[Sequence[Any]], count: int) -> list[tuple[Any, ...]]:
-    """Return combinations of one candidate of each list, the lowest sums of scores first."""
+    """Return the combinations of one candidate per list with the lowest sums of scores."""
     start: tuple[int, ...] = (0,) * len(lists)
     heap: list[tuple[float, tuple[int, ...]]] = [
         (sum(entries[0].score for entries in lists), start)
@@ -91,10 +92,10 @@ def combine(
     physics: Physics | None = None,
     known_values: Mapping[str, float] | None = None,
 ) -> Combination:
-    """Return the field of these candidates together with what is known. `count` is the number of
+    """Return the field of these candidates combined with known physics. `count` is the number of
     rows. A term that two equations share costs less in the second. `given` are the equations that
-    the data give; equations without a term are otherwise those of the physics. `known_values` are
-    the values of parameters in the physics."""
+    the data provide; other equations without a term come from the physics. `known_values` are the
+    values of parameters in the physics."""
     written, values, library = {}, dict(known_values or {}), {}
     for candidate in candidates:
         formulas, bounds = [], {}
@@ -105,7 +106,7 @@ def combine(
             values |= candidate.fit.parameters(k, str(candidate.output))
         written[candidate.output] = formulas
         if formulas:
-            ordered = sorted(formulas, key=lambda text: (len(text), text))  # short ones first
+            ordered = sorted(formulas, key=lambda text: (len(text), text))  # short formulas first
             library[outputs[candidate.output]] = Terms(ordered, bounds)
     empty = {name for c, name in enumerate(outputs) if not written.get(c) and c not in given}
     joined = PerState(library, Terms(["1"]) if empty else None)  # every equation needs some term
@@ -113,7 +114,7 @@ def combine(
     features, known = bound.features, bound.knowledge
     coefficients = np.where(known.given, known.low, 0.0)
     prices, is_new = np.zeros_like(coefficients), np.zeros(coefficients.shape, dtype=bool)
-    elsewhere: set[Expression] = set()  # terms, and formulas whatever their numbers
+    elsewhere: set[Expression] = set()  # terms, and formulas regardless of parameter values
     for candidate in candidates:
         paid = term_prices(candidate.fit, count, elsewhere)
         elsewhere |= set(candidate.expressions)
@@ -184,7 +185,7 @@ class RankedModel:
 @final
 class ModelRanking:
     """Matches combinations to runs without outliers, on segments of growing length. A model that is
-    far behind on one length is not matched to longer segments."""
+    far behind at one length is not matched to longer segments."""
 
     def __init__(self, data: Dataset, interpolation: Mapping[str, str]):
         data = data.subsample_rows(limits.RANKING_ROWS).plan.clean
@@ -199,7 +200,7 @@ class ModelRanking:
         self._settled: set[frozenset[tuple[int, str]]] = set()
 
     def add(self, combination: Combination) -> None:
-        """Match a combination, unless one with the same terms was matched on all lengths."""
+        """Match a combination, unless one with the same terms was matched at all lengths."""
         terms = _structure(combination.field)
         if terms in self._settled:
             return
@@ -230,9 +231,9 @@ class ModelRanking:
         )
 
     def ranked(self) -> list[RankedModel]:
-        """Return the models, best first, one per set of terms. Scores are those of the longest
-        segments that some model follows. A model that was given up earlier keeps its distance to
-        the best from there."""
+        """Return the models, best first, one per set of terms. Scores refer to the longest segments
+        that some model follows. A model that was abandoned earlier keeps its distance to the best
+        model at that length."""
         length = self.longest()
         lowest = self._best(length, self._least(length))
         best: dict[Any, RankedModel] = {}
@@ -251,7 +252,7 @@ class ModelRanking:
         return sorted(best.values(), key=lambda combination: combination.score)
 
     def longest(self) -> int:
-        """Return the steps of the longest segments that some model follows."""
+        """Return the number of steps of the longest segments that some model follows."""
         shortest = self._matcher.lengths[0]
         limit = limits.MAX_UNEXPLAINED * self._variance + limits.MAX_MISFIT_GROWTH * self._least(
             shortest
@@ -265,7 +266,7 @@ class ModelRanking:
         return max(followed, default=shortest)
 
     def _least(self, length: int, *more: np.ndarray) -> Float[np.ndarray, " n"]:
-        """Return the smallest misfit of any model on segments of this length, and at least the
+        """Return the smallest misfit of any model on segments of this length, at least the
         noise."""
         known = [match.misfits[length] for _, match in self._found if length in match.misfits]
         misfits = [*more, *known]
@@ -290,7 +291,7 @@ class ModelRanking:
 
 
 def _structure(field: HybridField) -> frozenset[tuple[int, str]]:
-    """Return the terms of each equation, whatever their parameters are called."""
+    """Return the terms of each equation, regardless of parameter names."""
     used = np.asarray(field.coefficients) != 0
     return frozenset(
         (int(c), to_text(_with_plain_names(field.features.terms[k]))) for c, k in np.argwhere(used)

@@ -1,4 +1,4 @@
-"""From runs to the rows that a search fits: weak form, integral form, or rows as they are."""
+"""Conversion of runs to the rows of a search: weak form, integral form, or unchanged rows."""
 
 from dataclasses import replace
 from typing import Any, NamedTuple, final
@@ -20,9 +20,9 @@ def measurements(
     states: Float[np.ndarray, "N n"] | None = None,
 ) -> Measurements:
     """Return the rows of runs without outliers in the weak form. Short runs and measured
-    derivatives use the rows of the loss. `states` are the states of a model at all rows, which have
-    less noise than smoothed ones. If they follow the measurements, the integral form is used, which
-    has more information."""
+    derivatives use the rows of the loss. `states` are the states of a model at all rows, which are
+    less noisy than smoothed states. If they follow the measurements, the integral form is used,
+    because it is more informative."""
     all_data, data = data, data.subsample(limits.MAX_SAMPLES, 2)
     if all_data.n_samples > data.n_samples:
         states = None
@@ -45,8 +45,8 @@ def window_rows(
     max_rows: int,
     states: Float[np.ndarray, "N n"] | None,
 ) -> Measurements:
-    """Return rows of the weak form: windows that suit the noise, or narrow ones for noise-free
-    data, which are more accurate than derivatives of the samples."""
+    """Return rows of the weak form. The window width suits the noise; for noise-free data, windows
+    are narrow, and more accurate than derivatives of the samples."""
     noisy = data.plan.is_noisy
     rule = loss.rule(data) if noisy else None
     if isinstance(rule, Weak) and isinstance(rule.widths, tuple):
@@ -79,9 +79,9 @@ def window_rows(
 
 
 def sides_of(points: Float[np.ndarray, "N V"], data: Dataset) -> Float[np.ndarray, "N V"]:
-    """Return the share of the step around each point on the point's side of zero less the share on
-    the other, if variables are linear between points. It is 1 for velocities that were not
-    measured."""
+    """Return, for the step around each point, the fraction with the sign of the point minus the
+    fraction with the other sign, if variables are linear between points. The value is 1 for
+    velocities that were not measured."""
     step = np.diff(points, axis=0)
     crosses = (points[:-1] * points[1:] < 0) & (np.diff(data.run_of_row) == 0)[:, None]
     crosses[:, [data.state_names.index(name) for name in data.estimated]] = False
@@ -94,7 +94,7 @@ def sides_of(points: Float[np.ndarray, "N V"], data: Dataset) -> Float[np.ndarra
 
 def _with_sign_changes(data: Dataset, rows: Rows) -> Bool[np.ndarray, " R"]:
     """Return the windows in which a velocity that was not measured changes its sign. Dry friction
-    jumps there, at a time that a smoothed velocity hardly shows."""
+    jumps there, at a time that a smoothed velocity does not resolve."""
     changes = np.zeros(len(rows), dtype=bool)
     for name in data.estimated:
         forward = np.asarray(rows.windows @ (data.states[:, data.state_names.index(name)] > 0))
@@ -103,9 +103,9 @@ def _with_sign_changes(data: Dataset, rows: Rows) -> Bool[np.ndarray, " R"]:
 
 
 def row_noise(data: Dataset, width: float, rows: Rows) -> Float[np.ndarray, "R c"]:
-    """Return the standard deviation of each window's target, from the noise of its samples, plus
-    the effect of the noise remaining in smoothed states: about the same share of the target as of
-    the states."""
+    """Return the standard deviation of each window's target: the noise of its samples, plus the
+    effect of the noise remaining in smoothed states. The relative effect on the target is about the
+    relative noise of the states."""
     windows = moving(data, bump_windows(data.times, data.offsets, width, Weak().order))
     variance = data.plan.variance
     size = np.maximum(np.mean(data.states**2, axis=0), 1e-300)
@@ -126,7 +126,7 @@ def row_noise(data: Dataset, width: float, rows: Rows) -> Float[np.ndarray, "R c
 def rows_as_measurements(
     rows: Rows, max_rows: int = limits.MAX_ROWS, samples: int | None = None
 ) -> Measurements:
-    """Return rows as they are; `samples` is the number of samples they were made from."""
+    """Return rows unchanged. `samples` is the number of samples from which they were computed."""
     return _joined([rows], samples or len(rows), max_rows)
 
 
@@ -208,12 +208,12 @@ class Samples(NamedTuple):
 def integral_rows(
     data: Dataset, samples: Samples, states: Float[np.ndarray, "N n"], max_rows: int
 ) -> Measurements:
-    """Return every sample, or the mean of a few, as a row x(t) = x(t_0) + int f with a free start
-    in each stretch.
+    """Return every sample, or the mean of a few samples, as a row x(t) = x(t_0) + int f with a free
+    start in each stretch.
 
     Unlike in windows, noise is not correlated between rows, and small errors of a right-hand side
-    accumulate until they are visible. So do errors of the states, which therefore must not be those
-    of smoothing.
+    accumulate until they are visible. Errors of the states accumulate as well, so the states must
+    not be smoothed measurements.
     """
     import scipy.sparse as sparse
 
@@ -224,7 +224,7 @@ def integral_rows(
         for i, j in zip(bounds[:-1], bounds[1:], strict=True)
     ]
     mean = _means(stretch, max(-(-data.n_samples // max_rows), 1))
-    variance = samples.variance * samples.misfit(states)  # what the model leaves is noise
+    variance = samples.variance * samples.misfit(states)  # the residual of the model is noise
     points = states if data.inputs is None else np.hstack([states, data.inputs])
     stretch_of_mean = stretch[np.asarray(mean.argmax(axis=1)).ravel()]
     return Measurements(

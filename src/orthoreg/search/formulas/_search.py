@@ -1,4 +1,4 @@
-"""The search for one equation, in families of functions, separately and together."""
+"""The search for one equation, in families of functions, separately and jointly."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -53,9 +53,9 @@ def search(
 ) -> SearchOutcome:
     """Return the allowed candidates of an equation.
 
-    `support` are the known columns that a model uses, and `required` those that every candidate
-    must have. Beams use the known noise of the rows. Candidates are then scored with the residual
-    of the best of them, if that is larger.
+    `support` are the known columns that a model uses, and `required` the columns that every
+    candidate must have. Beams use the known noise of the rows. If the residual of the best
+    candidate is larger, all candidates are scored with this residual.
     """
     equation.noise = 1.0
     first = tuple(int(k) for k in required)
@@ -100,7 +100,7 @@ def compare(
     candidates: Sequence[Candidate],
     allow: Callable[[Candidate], bool],
 ) -> SearchOutcome:
-    """Return the allowed candidates, best first, scored with the residual of the best of them."""
+    """Return the allowed candidates, best first, scored with the residual of the best candidate."""
     ordered = ranked_structures(equation, candidates, allow)
     allowed = [candidate for candidate in ordered if allow(candidate)]
     known_alone = [candidate for candidate in (*allowed, *ordered) if not candidate.new]
@@ -111,8 +111,8 @@ def compare(
 def _is_resolved(
     equation: DictionaryProblem, known: Sequence[Support], allow: Callable[[Candidate], bool]
 ) -> bool:
-    """Return whether no other formula can beat the best known terms: their misfit is at the noise
-    floor, they are allowed, and every other column costs more."""
+    """Return whether no other formula can beat the best known terms, because their misfit is at the
+    noise floor, they are allowed, and every other column costs more."""
     others = equation.price[~equation.known]
     scores = [float(equation.nats(support.rss)) + support.price for support in known]
     if not len(others) or min(scores) > float(equation.nats(0.0)) + float(others.min()):
@@ -122,8 +122,8 @@ def _is_resolved(
 
 
 def _seed(equation: DictionaryProblem, known: Sequence[Support]) -> None:
-    """Add the best functions next to the best known support of each small size, with estimated
-    parameters, since a coarse grid may miss the right values."""
+    """Add the best functions to the best known support of each small size, with estimated
+    parameters, because a coarse grid may miss the correct values."""
     for size in range(limits.MAX_SEEDED_SIZE + 1):
         of_size = [support for support in known if len(support.columns) == size]
         for support in sorted(of_size, key=lambda support: support.rss)[: limits.SEEDED_SUPPORTS]:
@@ -152,7 +152,7 @@ def _paired(equation: DictionaryProblem, known: Sequence[Support]) -> list[tuple
 
 
 def _has_room(equation: DictionaryProblem, supports: Sequence[Support]) -> bool:
-    """Return whether the right product could clearly beat the best support, and the library's
+    """Return whether the correct product could clearly beat the best support, and the library's
     residual exceeds the error of sums over windows."""
     known = [support.rss for support in supports if equation.known[list(support.columns)].all()]
     if min(known) < limits.MIN_UNEXPLAINED * equation.square:
@@ -170,7 +170,7 @@ def _has_room(equation: DictionaryProblem, supports: Sequence[Support]) -> bool:
 def _beside(
     equation: DictionaryProblem, known: Sequence[Support], everything: Sequence[Support]
 ) -> list[Support]:
-    """Return the supports next to which products are sought: all known terms, the best of them of
+    """Return the supports to which products are added: all known terms, the best known support of
     each small size, and the best support overall."""
     chosen = [*best_of(equation, known, 1), *best_of(equation, everything, 1)]
     for size in range(limits.MAX_START_SIZE + 1):
@@ -192,7 +192,7 @@ def _in_family(
     equation: DictionaryProblem, names: Sequence[str], starts: Sequence[tuple[int, ...]]
 ) -> list[Support]:
     """Return the best supports with columns of a family. Parameters of the best supports are
-    estimated and added as columns before the beam runs again."""
+    estimated and added as columns before the beam is repeated."""
     supports: list[Support] = []
     for _ in range(limits.SHARPENING_ROUNDS):
         allowed = _allowed(equation, names)
@@ -239,8 +239,9 @@ def ranked_structures(
 ) -> list[Candidate]:
     """Return the best candidate of each structure, best first.
 
-    Constants are made readable if this may bring a candidate among the first `MAX_CANDIDATES`
-    allowed ones. If a candidate leaves much less than the assumed noise, all are scored again.
+    Constants are made readable only for candidates that may then rank among the first
+    `MAX_CANDIDATES` allowed ones. If a candidate leaves much less than the assumed noise, all
+    candidates are scored again.
     """
     fits = [(candidate.fit.rss, len(candidate.fit.covariance)) for candidate in candidates]
     noise = smallest_noise(equation, fits)

@@ -29,7 +29,7 @@ from ._projection import project
 
 @final
 class Step(NamedTuple):
-    """A step with its threshold, and its factor."""
+    """A step, its threshold, and its factor."""
 
     term: ParametricTerm
     threshold: float
@@ -38,8 +38,7 @@ class Step(NamedTuple):
 
 def with_steps(equation: DictionaryProblem, candidate: Candidate) -> Iterator[Candidate]:
     """Yield the candidate with a step sign(z - c) in place of a steep sigmoid, for each step that
-    lowers the score. A search finds the middle of a sigmoid by its slope, which a step does not
-    have."""
+    lowers the score. A step has no slope, so the search locates it as the middle of a sigmoid."""
     fit = candidate.fit
     for k, (term, values) in enumerate(zip(fit.terms, fit.values, strict=True)):
         step = step_for(equation, term, values)
@@ -59,8 +58,8 @@ def with_steps(equation: DictionaryProblem, candidate: Candidate) -> Iterator[Ca
 def step_for(
     equation: DictionaryProblem, term: ParametricTerm, values: tuple[float, ...]
 ) -> Step | None:
-    """Return the step at the middle of a steep sigmoid, alone or times a variable; None for other
-    terms."""
+    """Return the step at the middle of a steep sigmoid, alone or times a variable, or None for
+    other terms."""
     if term.parameters != ("p", "c"):
         return None
     rows = equation.rows
@@ -90,7 +89,7 @@ def step_for(
 def _flat_part(
     equation: DictionaryProblem, terms: list[ParametricTerm], factor: Expression
 ) -> list[ParametricTerm]:
-    """Return the constant part of a sigmoid, times its factor, unless it is already there."""
+    """Return the constant part of a sigmoid, times its factor, unless the candidate has it."""
     if any(term.expression == factor for term in terms):
         return []
     return [term for term in equation.terms if term.expression == factor][:1]
@@ -105,9 +104,9 @@ def in_other_roles(
     others: Sequence[Sequence[Candidate]],
     should_continue: Callable[[], bool],
 ) -> list[Candidate]:
-    """Return candidates with the structure of the best ones of other equations and newly estimated
-    constants. The units of a network often obey one law. Symbols of such a structure cost little,
-    since they are known."""
+    """Return candidates with the structure of the best candidates of other equations and newly
+    estimated constants. The units of a network often obey the same law. Symbols of such a known
+    structure are cheap."""
     rows = equation.rows
     copies: list[Candidate] = []
     for candidate in [
@@ -122,8 +121,8 @@ def in_other_roles(
 
 
 def renamings(rows: Measurements, source: int, goal: int) -> Iterator[Renaming]:
-    """Yield the exchanges of units that turn the equation `source` into the equation `goal`. A unit
-    is a state, or a velocity with its position."""
+    """Yield the exchanges of units that map the equation `source` to the equation `goal`. A unit is
+    a state, or a velocity with its position."""
     units = {c: [c, *(p for p, v in rows.given.items() if v == c)] for c in rows.learned}
     similar = [c for c in rows.learned if len(units[c]) == len(units[source])]
     if goal not in similar:
@@ -139,7 +138,8 @@ def renamings(rows: Measurements, source: int, goal: int) -> Iterator[Renaming]:
 
 
 def _orders(count: int) -> list[tuple[int, ...]]:
-    """Return all orders of a few units; of many units, exchanges of two and shifts along a ring."""
+    """Return all orders of a few units, or exchanges of two and shifts along a ring of many
+    units."""
     if count <= limits.MAX_PERMUTED_UNITS:
         return list(permutations(range(count)))
     orders = [tuple((i + shift) % count for i in range(count)) for shift in range(1, count)]
@@ -183,7 +183,7 @@ def _renamed(
 
 
 def _is_defined(term: ParametricTerm, values: Sequence[float], rows: Measurements) -> bool:
-    """Return whether a function is finite on the data and slightly beyond."""
+    """Return whether a function is finite on and slightly beyond the data."""
     margin = limits.ROLE_MARGIN * (rows.extent.high - rows.extent.low)
     sample = rows.extent.sample
     points = np.concatenate([sample - margin, sample, sample + margin])

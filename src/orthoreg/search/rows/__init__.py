@@ -1,4 +1,4 @@
-"""Selection of terms from rows, and of the weights of the objective, by held-out errors."""
+"""Selection of terms and of the weights of the objective, from rows, by held-out errors."""
 
 from ._bootstrap import inclusion as inclusion
 from ._confounded import ConfoundedPair as ConfoundedPair

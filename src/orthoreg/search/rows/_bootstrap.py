@@ -16,7 +16,7 @@ from ._selection import (
     one_standard_error_choice,
 )
 
-_BLOCK_NUMBERS = 2**22  # numbers held in memory at a time; does not change results
+_BLOCK_NUMBERS = 2**22  # maximum numbers held in memory; does not change results
 
 
 def inclusion(
@@ -26,8 +26,8 @@ def inclusion(
     resamples: int = 300,
     seed: int = 0,
 ) -> Float[np.ndarray, "c K"]:
-    """Return for each equation and term the share of resamples that select it. Groups of runs are
-    drawn with replacement, and the terms are selected again from the best supports of each size."""
+    """Return the fraction of resamples that select each term, by equation. Groups of runs are drawn
+    with replacement, and the terms are selected again from the best supports of each size."""
     rng = np.random.default_rng(seed)
     n = evidence.cells.n_groups
     weights = rng.multinomial(n, np.full(n, 1 / n), size=resamples).astype(float)
@@ -115,7 +115,7 @@ def _resampled(
 def _chosen(
     parts: Splits, n_splits: int, contenders: np.ndarray, equation: int, floor: float
 ) -> np.ndarray:
-    """Return for each resample the smallest contender that no other beats."""
+    """Return for each resample the smallest contender that no other contender beats."""
     sizes = contenders.sum(axis=1)
     y = parts.target(equation)
     empty = (parts.outer[:, y, y] == 0).reshape(-1, n_splits)  # a part that was not drawn

@@ -1,4 +1,4 @@
-"""Pairs of terms that the data do not distinguish, and the data that would."""
+"""Pairs of terms that the data do not distinguish, and which data would distinguish them."""
 
 from dataclasses import dataclass
 from typing import final
@@ -24,8 +24,8 @@ from ._selection import (
 @dataclass(frozen=True)
 class ConfoundedPair:
     """Two terms of one equation that fit the data equally well: the selected `term` and `other`.
-    `correlation` is that of their residuals after regression on the equation's other terms;
-    `advice` says which data would distinguish them."""
+    `correlation` is the correlation of their residuals after regression on the equation's other
+    terms. `advice` states which data would distinguish them."""
 
     equation: int
     term: int
@@ -42,9 +42,9 @@ def confounded_pairs(
     support: Mask,
     probability: Float[np.ndarray, "c K"] | None = None,
 ) -> list[ConfoundedPair]:
-    """Return swaps of a used term (`support`) and a similar one that fits about as well, in
-    equations without known parts. If trajectories give term probabilities, these decide; otherwise
-    the outer error must change by less than its standard error."""
+    """Return swaps of a used term (`support`) and a similar term that fits about as well, in
+    equations without known parts. A swap is accepted by the `probability` of terms, if trajectories
+    provide it; otherwise the outer error must change by less than its standard error."""
     scaled, feature_scale, _ = evidence.cells.scaled()
     parts = splits(scaled, evidence.held_out, caution=evidence.caution)
     pairs = []
@@ -97,7 +97,7 @@ def _swaps(
             logs = np.log(np.concatenate([outer, chosen_error]) + floor)
             if (
                 one_standard_error_choice(logs)[0] == 0
-            ):  # the one that came first, though not chosen
+            ):  # the swapped set comes first, although it was not selected
                 swaps.append((term, other, correlation))
     return swaps
 
@@ -105,8 +105,8 @@ def _swaps(
 def _probable_swaps(
     A: Float[np.ndarray, "P P"], chosen: Int[np.ndarray, " k"], others: Int[np.ndarray, " r"]
 ) -> list[tuple[int, int, float]]:
-    """Return selected term, other term and correlation for similar terms that are probable on
-    trajectories."""
+    """Return selected term, other term and correlation for similar terms that are probable
+    according to trajectories."""
     swaps = []
     for term in chosen.tolist():
         for other in others.tolist():
@@ -133,9 +133,10 @@ def _parting(
     min_difference: float,
     span: Float[np.ndarray, "3 V"],
 ) -> tuple[str, float, float, float] | None:
-    """Return the nearest point beyond the data, along one variable, at which two equations differ:
-    the variable, its value there and the ends of its range. `difference` is the difference of their
-    coefficients relative to the target, and `min_difference` the smallest difference that counts.
+    """Return the nearest point beyond the data, along one variable, at which two equations differ.
+    The result has the variable, its value there and the ends of its range. `difference` is the
+    difference of their coefficients relative to the target, and `min_difference` the smallest
+    difference that counts.
     """
     mean, low, high = span
     extent = np.maximum(high - mean, mean - low)
@@ -162,8 +163,8 @@ def _between(
     min_difference: float,
     span: Float[np.ndarray, "3 V"],
 ) -> str | None:
-    """Return a variable with few values, between which the two equations differ although they agree
-    at its ends."""
+    """Return a variable with few values between which the two equations differ, although they agree
+    at the ends of its range."""
     mean, low, high = span
     for v, name in enumerate(features.variables):
         points = np.tile(mean, (3, 1))
@@ -178,12 +179,12 @@ def _between(
 def _advice(
     term: str, other: str, between: str | None, place: tuple[str, float, float, float] | None
 ) -> str:
-    """Return a sentence on what to measure."""
+    """Return a sentence that recommends measurements."""
     both = f"'{term}' and '{other}' fit these data about equally well"
     if between is not None:
         return (
-            f"{both}, because {between} has few values and they differ between these: a run with "
-            f"other values of {between} would distinguish them."
+            f"{both}, because {between} has few values and they differ between these values: a "
+            f"run with other values of {between} would distinguish them."
         )
     if place is None:
         times = f"{limits.EXTRAPOLATION_STEPS[-1]:.0f}"

@@ -1,4 +1,4 @@
-"""Selections by the error on rows that were not fitted, and by information criteria."""
+"""Selection by the error on held-out rows and by information criteria."""
 
 from dataclasses import dataclass, replace
 from typing import final
@@ -31,26 +31,27 @@ from ._selection import (
 @final
 @dataclass(frozen=True, kw_only=True)
 class Extrapolation(AbstractSelection):
-    """The fewest terms that also hold on states that were not fitted.
+    """Select the fewest terms that also hold on states that were not fitted.
 
     The states are split in several ways into an inner and an outer part: a shell around their mean,
-    half-spaces along each variable, the runs that go furthest, the last part of every run. Sets of
-    terms are fitted on the inner part and scored on the outer part. The selected set is
-    the smallest that no other beats by more than one standard error of their difference. All
-    selections refuse sets whose terms, about the mean of the data, are more than ten times larger
+    half-spaces along each variable, the runs that extend furthest, and the last part of every run.
+    Sets of terms are fitted on the inner part and scored on the outer part. The smallest set that
+    no other set beats by more than one standard error of their difference is selected. All
+    selections reject sets whose terms, about the mean of the data, are more than ten times larger
     than their sum.
 
     Parameters
     ----------
     inner
-        share of the rows in the inner part.
+        fraction of the rows in the inner part.
     reach
-        distance beyond the data at which fits are compared, in distances from the mean.
+        distance beyond the data at which fits are compared, in multiples of the data's distance
+        from the mean.
     caution
         weight of the squared disagreement there between the inner fit and the fit to all rows,
-        relative to the squared error: terms that cancel on the data rarely cancel beyond them.
+        relative to the squared error. Terms that cancel on the data rarely cancel beyond them.
     most_terms
-        largest number of terms of an equation.
+        maximum number of terms of an equation.
 
     Examples
     --------
@@ -89,7 +90,7 @@ class Extrapolation(AbstractSelection):
         has_both = cells.outer.any(axis=0) & ~cells.outer.all(axis=0)
         if has_both.any():
             return cells.outer[:, has_both]
-        return folds(cells)  # all rows are at one point: none is further out
+        return folds(cells)  # all rows are at one point, so no row is further out
 
     def choose(self, cells: PartitionedMoments, allowed: Mask) -> SelectionResult:
         """Select the terms of each equation from moments."""
@@ -102,16 +103,16 @@ class Extrapolation(AbstractSelection):
 @final
 @dataclass(frozen=True, kw_only=True)
 class CrossValidation(AbstractSelection):
-    """The fewest terms that no other set beats on held-out runs by more than a standard error.
+    """Select the fewest terms that no other set beats on held-out runs by over a standard error.
 
-    Held-out runs are similar to the others. `Extrapolation` tests states further out.
+    Held-out runs are similar to the fitted runs. `Extrapolation` tests states further out.
 
     Parameters
     ----------
     folds
-        number of parts that runs, or stretches of rows if there are few runs, are divided into.
+        number of parts into which runs, or stretches of rows if there are few runs, are divided.
     most_terms
-        largest number of terms of an equation.
+        maximum number of terms of an equation.
 
     Examples
     --------
@@ -149,18 +150,19 @@ class CrossValidation(AbstractSelection):
 @final
 @dataclass(frozen=True)
 class InformationCriterion(AbstractSelection):
-    """The terms with the smallest BIC, N log(error) + k log N, or AICc, with 2 k N / (N - k - 1).
+    """Select the terms with the smallest BIC, N log(error) + k log N, or AICc, with 2 k N / (N - k
+    - 1).
 
-    Both assume independent errors. Errors of a finely sampled run are correlated, so more terms are
-    selected than the data support. `outer` on the path is the error times exp(penalty / N), whose
-    minimum is selected.
+    Both criteria assume independent errors. Errors of a finely sampled run are correlated, so more
+    terms are selected than the data support. `outer` on the path is the error times
+    exp(penalty / N); its minimum is selected.
 
     Parameters
     ----------
     kind
         "bic" or "aicc".
     most_terms
-        largest number of terms of an equation.
+        maximum number of terms of an equation.
 
     Examples
     --------

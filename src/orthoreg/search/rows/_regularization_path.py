@@ -1,8 +1,8 @@
-"""lam and mu by the prediction loss on held-out runs, over a whole grid, from moments.
+"""Selection of lam and mu by the prediction loss on held-out runs, over a grid, from moments.
 
-For one lam the best residual is affine in the coefficients, v = v_0 + V w, so the held-out error is
-a quadratic form in w. It is computed once per lam; every mu then costs K^2. Equations with
-constraints are solved and scored one pair at a time.
+For one lam, the best residual is affine in the coefficients, v = v_0 + V w, so the held-out error
+is a quadratic form in w. It is computed once per lam; every mu then costs K^2. Equations with
+constraints are solved and scored for one pair (lam, mu) at a time.
 """
 
 from collections.abc import Sequence
@@ -54,7 +54,7 @@ def regularization_path(
     functions: Sequence[Bool[np.ndarray, " H"]] | None = None,
 ) -> RegularizationPath:
     """Return the errors on each fold of the exact solutions for the other folds, with one rho per
-    equation. `groups` are the equations that count, coupled by constraints, and `functions` the
+    equation. `groups` are the equations to score, coupled by constraints, and `functions` the
     basis functions of each equation's residual."""
     total = sum(folds[1:], start=folds[0])
     errors = np.zeros((len(orthogonalities), len(sparsities), len(folds)))
@@ -131,7 +131,7 @@ def _held_errors(
 @final
 @dataclass(frozen=True, eq=False)
 class _Rotated:
-    """The moments of a fold, with the basis rotated as in the spectrum of the others."""
+    """The moments of a fold, with the basis rotated as in the spectrum of the other folds."""
 
     fold: Moments
     B: Float[np.ndarray, "K H"]

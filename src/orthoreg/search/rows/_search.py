@@ -24,8 +24,8 @@ from . import _limits as limits
 class Splits:
     """Mean second moments of the inner and outer part of each split, and of all rows. `all` has one
     entry per data set, each for an equal number of consecutive splits. `extrapolation_gram` weights
-    the difference of fits beyond the data, `centered` has the sizes of terms, and `bounds` are
-    those of coefficients."""
+    the difference of fits beyond the data, `centered` has the sizes of terms, and `bounds` the
+    bounds of coefficients."""
 
     inner: Float[np.ndarray, "S P P"]
     outer: Float[np.ndarray, "S P P"]
@@ -43,9 +43,10 @@ class Splits:
         """Return mean squared errors of fits to the inner parts, on the inner and on the outer
         parts.
 
-        Outer errors include the squared distance, beyond the data, of each fit from the fit to all
-        rows. A support whose terms cancel, that is, whose terms in the fit to all rows are more
-        than `MAX_CANCELLATION` times larger than their sum, has a larger error than no terms.
+        Outer errors include the squared distance, beyond the data, between each fit and the fit to
+        all rows. Terms of a support cancel if, in the fit to all rows, they are more than
+        `MAX_CANCELLATION` times larger than their sum. The error of such a support is larger than
+        the error without any terms.
         """
         y = self.target(equation)
         w = least_squares(self.inner, supports, y, self.bounds)
@@ -58,13 +59,14 @@ class Splits:
             outer += _quadratic(gram[None], supports, w - np.repeat(overall, repeats, axis=0))
         cancellation = self._cancellation(supports, overall)
         excess = np.repeat(cancellation / limits.MAX_CANCELLATION, repeats, axis=0)
-        refused = excess**2 * self.outer[:, y, y][:, None]  # an error of one is that of no terms
+        refused = excess**2 * self.outer[:, y, y][:, None]  # 1 is the error without terms
         return inner.T, np.where(excess > 1, np.maximum(outer, refused), outer).T
 
     def _cancellation(
         self, supports: Int[np.ndarray, "M k"], w: Float[np.ndarray, "R M k"]
     ) -> Float[np.ndarray, "R M"]:
-        """Return the ratio of the size of the terms to that of their sum; exact if it is large."""
+        """Return the ratio of the size of the terms to the size of their sum, exact if it is
+        large."""
         size = np.sqrt(np.maximum(_quadratic(self.all, supports, w), 0.0))
         ratio = np.abs(w).sum(axis=2) / np.maximum(size, 1e-150)  # terms have mean square one
         r, m = np.nonzero(ratio > limits.MAX_CANCELLATION)
@@ -78,9 +80,9 @@ class Splits:
     ) -> Float[np.ndarray, "r S"]:
         """Return the outer errors of the support with one more term, for each of `others`.
 
-        The fit with term j is that without it, moved by delta_j = (r_j - C_j'w) / (A_jj - C_j'M_j)
-        along (-M_j, 1) with M = A^-1 C, so all of them need one factorisation. Rounding errors make
-        the result suitable only for ranking; `errors` scores the best supports.
+        Adding term j moves the fit by delta_j = (r_j - C_j'w) / (A_jj - C_j'M_j) along (-M_j, 1)
+        with M = A^-1 C, so one factorization serves all terms. Because of rounding errors, the
+        result is suitable only for ranking; `errors` scores the best supports.
         """
         w, delta = _grown_fits(self.inner, support, others, self.target(equation))
         y, outer = self.target(equation), self.outer
@@ -105,8 +107,8 @@ class Splits:
 def splits(
     cells: PartitionedMoments, outer: Bool[np.ndarray, "C S"], *, caution: float = 0.0
 ) -> Splits:
-    """Return the splits with these cells as outer parts, except those with an empty part. `caution`
-    is the weight of disagreement beyond the data."""
+    """Return the splits with these cells as outer parts, except splits with an empty part.
+    `caution` is the weight of disagreement beyond the data."""
     n = cells.count.astype(float)
     rows = n @ outer
     outer = outer[:, (rows > 0) & (rows < n.sum())]
@@ -119,7 +121,7 @@ def splits(
 
 
 def folds(cells: PartitionedMoments, most: int = 5) -> Bool[np.ndarray, "C F"]:
-    """Groups dealt out to folds: for each cell the one it is in."""
+    """Return a mask of the fold that contains each cell. Groups are distributed over the folds."""
     count = min(most, cells.n_groups)
     return cells.group[:, None] % count == np.arange(count)
 
@@ -132,9 +134,9 @@ def least_squares(
 ) -> Float[np.ndarray, "S M k"]:
     """Return the coefficients of each support's terms, from each split's moments.
 
-    A coefficient beyond its bound is fixed there, and the others are solved again. NumPy's batched
-    solver handles thousands of small systems in one call; separate `QuadraticProblem`s would take a
-    hundred times longer.
+    A coefficient beyond its bound is fixed at the bound, and the others are solved for again.
+    NumPy's batched solver handles thousands of small systems in one call; separate
+    `QuadraticProblem`s would take a hundred times longer.
     """
     A = _blocks(moments, supports) + limits.DIAGONAL_ROUNDING * np.eye(supports.shape[1])
     r = moments[:, supports, target]
@@ -179,7 +181,7 @@ def _grown_fits(
     others: Int[np.ndarray, " r"],
     target: int,
 ) -> tuple[Float[np.ndarray, "S k r"], Float[np.ndarray, "S r"]]:
-    """Return the coefficients of the support and of one more term by least squares."""
+    """Return the least-squares coefficients of the support and of one more term."""
     A = moments[:, support[:, None], support] + limits.DIAGONAL_ROUNDING * np.eye(len(support))
     C = moments[:, support[:, None], others]
     columns = np.concatenate([moments[:, support, target][..., None], C], axis=2)
@@ -252,12 +254,13 @@ def search(
     most_terms: int,
     required: Int[np.ndarray, " q"] | None = None,
 ) -> list[Candidates]:
-    """Return the best supports of each size, starting from none, by `score` of their outer errors.
+    """Return the best supports of each size, starting with no terms, by `score` of outer errors.
 
     The `required` terms are in every support and are not counted. Sizes are searched exhaustively
-    while there are at most `MAX_EXHAUSTIVE` supports in all. Larger sizes combine the best supports
-    of the previous size with every other term, and add the Lasso path, forward growth and backward
-    elimination on all rows. Of more than `SHORTLIST_TERMS` terms only a shortlist is searched.
+    while the total number of supports is at most `MAX_EXHAUSTIVE`. Larger sizes combine the best
+    supports of the previous size with every other term, and add the Lasso path, forward growth and
+    backward elimination on all rows. With more than `SHORTLIST_TERMS` terms, only a shortlist is
+    searched.
     """
     terms = shortlist(moments, terms, equation)
     result: list[Candidates] = []
@@ -294,8 +297,8 @@ def search(
 def shortlist(
     moments: Moments, terms: Int[np.ndarray, " k"], equation: int
 ) -> Int[np.ndarray, " s"]:
-    """Return the first `SHORTLIST_TERMS` terms of forward growth, or all if there are no more. A
-    growing Cholesky factor needs only as many rows of the Gram matrix."""
+    """Return the first `SHORTLIST_TERMS` terms of forward growth, or all terms if there are no
+    more. A growing Cholesky factor needs only as many rows of the Gram matrix."""
     if len(terms) <= limits.SHORTLIST_TERMS:
         return terms
     slope, remaining = moments.a[terms, equation], moments.total.diagonal()[terms] / moments.count
@@ -337,7 +340,7 @@ def _grown(
     terms: Int[np.ndarray, " t"],
     equation: int,
 ) -> Int[np.ndarray, "_ k1"]:
-    """Return the best supports with one term more than one of these."""
+    """Return the best supports with one term more than one of these supports."""
     values: dict[tuple[int, ...], float] = {}
     for support in supports:
         others = np.setdiff1d(terms, support)
@@ -367,9 +370,7 @@ def _paths(
     for mu in 2 * np.abs(a).max(initial=1e-300) * np.logspace(-0.1, -5, limits.SEARCH_LASSO_STEPS):
         w = QuadraticProblem(A, a, float(mu)).solve(w)
         path.append(terms[np.flatnonzero(w)])
-        if (
-            np.count_nonzero(w) > 3 * max_size
-        ):  # it will hardly come back to sets that are looked for
+        if np.count_nonzero(w) > 3 * max_size:  # the path rarely returns to smaller sets
             break
     grown = growth(moments, terms, equation, max_size)
     supports = path + grown + elimination(moments, terms, equation)
@@ -379,8 +380,8 @@ def _paths(
 def elimination(
     moments: Moments, terms: Int[np.ndarray, " k"], equation: int
 ) -> list[Int[np.ndarray, " _"]]:
-    """Return all terms, then one fewer each time, down to none. Least squares without term j has a
-    squared error that is larger by w_j^2 / (A^-1)_jj. The inverse without a term is a rank-one
+    """Return all terms, then one term fewer each time, down to none. Least squares without term j
+    increases the squared error by w_j^2 / (A^-1)_jj. Removing a term from the inverse is a rank-one
     update."""
     path = [terms]
     inverse = np.zeros((0, 0))

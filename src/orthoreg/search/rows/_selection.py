@@ -1,4 +1,4 @@
-"""What a selection is and returns, and the rules that all selections share."""
+"""Interface and results of selections, and the rules that all selections share."""
 
 import abc
 import math
@@ -25,8 +25,8 @@ from ._search import Candidates, Splits, as_mask, contenders, search, shortlist
 class EquationPath:
     """The best support of each size for one equation, with its errors. Errors are squared and
     relative to the mean square of the target: `inner` on fitted rows, `outer` on the others.
-    `standard_error` is that of `outer` compared with the best. `chosen` is the index of the
-    selected support, and `contenders` are the best supports of each size."""
+    `standard_error` is the standard error of the difference of `outer` from the best. `chosen` is
+    the index of the selected support, and `contenders` are the best supports of each size."""
 
     n_terms: Int[np.ndarray, " M"]
     supports: Bool[np.ndarray, "M K"]
@@ -46,7 +46,7 @@ class EquationPath:
         return int(np.argmin(self.outer))
 
     def among(self, terms: Int[np.ndarray, " k"], count: int) -> "EquationPath":
-        """Return the path with its terms as the given ones of `count` terms."""
+        """Return the path with its terms mapped to the indices `terms` among `count` terms."""
 
         def placed(masks: Bool[np.ndarray, "M k"]) -> Bool[np.ndarray, "M K"]:
             mask = np.zeros((len(masks), count), dtype=bool)
@@ -59,11 +59,10 @@ class EquationPath:
 @final
 @dataclass(frozen=True, eq=False)
 class SelectionEvidence:
-    """The moments that terms were selected from, so that they can be selected again without the
-    data. `held_out` says which splits hold out each cell, `caution` is the weight of disagreement
-    beyond the data, and `allowed` are the candidate terms. `span` has the mean, the smallest and
-    the largest value of each variable. `can_be_resampled` says whether there are enough runs or
-    rows for intervals."""
+    """The moments from which terms were selected, so that they can be selected again without the
+    data. `held_out` states which splits hold out each cell, `caution` is the weight of disagreement
+    beyond the data, and `allowed` are the candidate terms. `span` has the mean, minimum and maximum
+    of each variable. `can_be_resampled` is true if there are enough runs or rows for intervals."""
 
     cells: PartitionedMoments
     held_out: Bool[np.ndarray, "C S"]
@@ -76,11 +75,11 @@ class SelectionEvidence:
 @final
 @dataclass(frozen=True, eq=False)
 class SelectionResult:
-    """The selected terms (equations x terms), and how they were selected. `evidence` is what they
-    were selected from, if it was kept. `library` are the moments of all terms, and `folds` those of
-    terms and network, if the selection computed them. `left_out` names terms of the default library
-    that were not candidates. `groups` are the constrained equations, each with the selection among
-    its atoms."""
+    """The selected terms (equations x terms), and how they were selected. `evidence` has the
+    moments of the selection, if they were kept. If the selection computed them, `library` are the
+    moments of all terms, and `folds` the moments of terms and network. `left_out` names terms of
+    the default library that were not candidates. `groups` are the constrained equations, each with
+    the selection among its atoms."""
 
     support: Mask
     paths: tuple[EquationPath, ...] = ()
@@ -96,17 +95,17 @@ class SelectionResult:
 
 
 class AbstractSelection(abc.ABC):
-    """Selects the terms of each equation before the solver runs."""
+    """Interface of selections, which choose the terms of each equation before the solver runs."""
 
     @abc.abstractmethod
     def select(self, task: Task) -> SelectionResult:
-        """Return the terms of each equation among those of the task."""
+        """Return the terms of each equation, a subset of the terms of the task."""
 
 
 @runtime_checkable
 class AbstractCellRule(Protocol):
-    """A selection from moments. `divide` says which rows belong together, so that one pass over the
-    data gathers their moments; `choose` needs only these."""
+    """A selection from moments. `divide` states which rows belong together, so that one pass over
+    the data gathers their moments; `choose` needs only these moments."""
 
     def divide(self, rows: AnyRows) -> PartitionRule: ...
 
@@ -135,7 +134,7 @@ def select_from_cells(
 def _chosen(rule: AbstractCellRule, cells: PartitionedMoments, task: Task) -> SelectionResult:
     """Select the terms of each equation. Constrained equations select among the atoms of their
     group: given terms are subtracted, tied terms enter together, required terms are always
-    included, and bounds hold."""
+    included, and bounds are satisfied."""
     if task.knowledge is None:
         return _separately(rule, cells, task.support)
     allowed = task.knowledge.with_support(task.support) & _independent(cells.all, task)
@@ -162,8 +161,8 @@ def _chosen(rule: AbstractCellRule, cells: PartitionedMoments, task: Task) -> Se
 def _separately(
     rule: AbstractCellRule, cells: PartitionedMoments, allowed: Mask
 ) -> SelectionResult:
-    """Select the terms of each equation separately. Of very many terms each equation uses a
-    shortlist, so that no matrix of all terms is copied."""
+    """Select the terms of each equation separately. If there are very many terms, each equation
+    uses a shortlist, to avoid copying a matrix of all terms."""
     if cells.n_features <= limits.MAX_TERMS_JOINT:
         return rule.choose(cells, allowed)
     paths = []
@@ -176,7 +175,7 @@ def _separately(
 
 
 def group_cells(cells: PartitionedMoments, group: Group) -> PartitionedMoments:
-    """Return the cells of a group's problem: the rows of its equations stacked, each in units of
+    """Return the cells of a group's problem: the stacked rows of its equations, each in units of
     its target."""
     scale = np.sqrt(cells.all.yy[list(group.equations)])
     maps = group.maps(np.where(scale > 0, scale, 1.0), len(cells.target_mse))
@@ -184,14 +183,14 @@ def group_cells(cells: PartitionedMoments, group: Group) -> PartitionedMoments:
 
 
 def _independent(moments: Moments, task: Task) -> Mask:
-    """Return for each equation the terms that others do not span on the data, and all constrained
-    terms."""
+    """Return for each equation the terms that are linearly independent on the data, and all
+    constrained terms."""
     assert task.knowledge is not None
     knowledge = task.knowledge
     known = knowledge.required | knowledge.related | (knowledge.low > -np.inf)
     known |= knowledge.high < np.inf
     found = known.copy()
-    cache: dict[bytes, np.ndarray] = {}  # most equations may use the same terms
+    cache: dict[bytes, np.ndarray] = {}  # many equations may use the same terms
     for c, row in enumerate(task.support | known):
         first = np.flatnonzero(row & known[c])
         terms = np.concatenate([first, np.flatnonzero(row & ~known[c])])
@@ -205,8 +204,8 @@ def _independent(moments: Moments, task: Task) -> Mask:
 def candidate_terms(
     moments: Moments, allowed: np.ndarray, required: np.ndarray | None = None
 ) -> Int[np.ndarray, " k"]:
-    """Return the allowed terms that earlier ones do not span on the data. If terms are required,
-    which are combinations of independent terms, return all other terms that do not vanish."""
+    """Return the allowed terms that are not combinations of earlier terms on the data. If terms are
+    required, which are combinations of independent terms, return all other non-zero terms."""
     terms = np.flatnonzero(allowed)
     if required is not None:
         return terms[~required[terms] & (moments.A.diagonal()[terms] > 0)]
@@ -224,12 +223,12 @@ def required_terms(cells: PartitionedMoments) -> Int[np.ndarray, " q"]:
 def smallest_good_paths(
     cells: PartitionedMoments, parts: Splits, allowed: Mask, most_terms: int
 ) -> SelectionResult:
-    """Return the path of each equation with the smallest support that no other beats.
+    """Return the path of each equation, with the smallest support that no other support beats.
 
-    A support's outer error is the geometric mean over the splits, so that each split counts
-    equally. The known error of the targets is added, so that no term is needed to explain it.
+    The outer error of a support is the geometric mean over the splits, so that each split has equal
+    weight. The known error of the targets is added, so that no term is needed to explain it.
     """
-    cache: dict[bytes, np.ndarray] = {}  # most equations may use the same terms
+    cache: dict[bytes, np.ndarray] = {}  # many equations may use the same terms
     paths = []
     for equation, row in enumerate(allowed):
         if row.tobytes() not in cache:
@@ -259,7 +258,8 @@ def error_floor(cells: PartitionedMoments, equation: int) -> float:
 def one_standard_error_choice(
     logs: Float[np.ndarray, "*R M S"],
 ) -> tuple[Int[np.ndarray, "*R"], Float[np.ndarray, "*R M"]]:
-    """Return the first of M supports that no other beats, and the standard errors against the best.
+    """Return the first of M supports that no other support beats, and the standard errors of the
+    differences from the best support.
 
     `logs` are logarithms of errors on S splits. A support beats another if its mean is lower by
     more than a standard error of their difference, and by more than `TIE`.
@@ -296,13 +296,13 @@ def path(
 
 
 def check_whole(name: str, value: Any, minimum: int) -> None:
-    """Refuse values other than integers of at least `minimum`."""
+    """Raise an error unless the value is an integer of at least `minimum`."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < minimum:
         raise InputError(f"{name} must be a whole number of at least {minimum}; got {value!r}.")
 
 
 def check_number(name: str, value: Any, minimum: float, maximum: float) -> None:
-    """Refuse values other than numbers from `minimum` to `maximum`."""
+    """Raise an error unless the value is a number from `minimum` to `maximum`."""
     number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
     if not number or not minimum <= value <= maximum:
         limit = (
@@ -317,9 +317,9 @@ def check_number(name: str, value: Any, minimum: float, maximum: float) -> None:
 @final
 @dataclass(frozen=True, init=False)
 class Chosen(AbstractSelection):
-    """Terms selected by the user: `terms` names them for some equations, as the library writes
-    them, as in `Chosen({"omega": ["sin(theta)", "omega"]})`. Other equations use `others`, or keep
-    all of their terms if it is None."""
+    """Use terms selected by the user. `terms` names them for some equations, as written in the
+    library, for instance `Chosen({"omega": ["sin(theta)", "omega"]})`. Other equations use the
+    selection `others`, or keep all of their terms if it is None."""
 
     terms: tuple[tuple[str, tuple[str, ...]], ...]
     others: AbstractSelection | None
@@ -363,9 +363,9 @@ def unresolved_trig_terms(
     """Return the sines and cosines whose argument covers less than `share` of a period on the data,
     by default `MIN_PERIOD_SHARE`.
 
-    On such a range sin(x) is x and a little of x**3, and the data do not determine an angle.
-    `range_of` has the ends of each variable; the arguments are multiples of one variable. Terms
-    with a parameter, which a user wrote, are not included.
+    On such a range, sin(x) is x plus a small multiple of x**3, and the data do not determine an
+    angle. `range_of` has the ends of each variable; the arguments are multiples of one variable.
+    Terms with a parameter, which only a user can specify, are not included.
     """
     share = limits.MIN_PERIOD_SHARE if share is None else share
     unresolved = np.zeros(len(features.terms), dtype=bool)

@@ -1,4 +1,4 @@
-"""`Shrinkage` and `Thresholding`: terms whose coefficients remain large under a penalty."""
+"""`Shrinkage` and `Thresholding`: select terms whose coefficients remain large under a penalty."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -32,13 +32,13 @@ from ._selection import AbstractSelection, SelectionResult, check_whole
 @final
 @dataclass(frozen=True)
 class Shrinkage(AbstractSelection):
-    """The terms that an L1 norm of the coefficients selects beside a residual.
+    """Select terms by an L1 norm of the coefficients in the presence of a residual.
 
-    Terms and residual are estimated together, in units of root mean squares, with the rho that
+    Terms and residual are estimated jointly, in units of root mean squares, with the rho that
     predicts held-out rows best. A library is complete if it predicts held-out rows as well as terms
-    and residual together. Its terms are then selected by elimination and growth, because correlated
-    terms often mislead L1. The selected terms are estimated again without L1, so coefficients have
-    no shrinkage.
+    and residual together. Its terms are then selected by elimination and growth, because L1 is
+    unreliable for correlated terms. The selected terms are estimated again without L1, so
+    coefficients are not shrunk.
     """
 
     def select(self, task: Task) -> SelectionResult:
@@ -89,8 +89,8 @@ def _terms_of_l1(
 
 
 def _held_out_error(problem: EquationProblem, held_out: HeldOut, fold: int, ridge: float) -> float:
-    """Return the squared error on a fold of the terms that L1 selects on the other folds, estimated
-    again."""
+    """Return the squared error on a fold of the terms that L1 selects on the other folds, with
+    coefficients estimated again without L1."""
     train, test = held_out.splits[fold]
     terms = _terms_of_l1(problem, train, ridge)
     refit = replace(
@@ -105,11 +105,11 @@ def _held_out_error(problem: EquationProblem, held_out: HeldOut, fold: int, ridg
 def _complete_terms(
     problem: EquationProblem, held_out: HeldOut, hybrid: Float[np.ndarray, " fold"] | None
 ) -> Int[np.ndarray, " k"] | None:
-    """Return the fewest terms that predict as well as any other choice, or None if the library
-    needs a residual.
+    """Return the smallest set of terms that predicts as well as any other set, or None if the
+    library needs a residual.
 
     `hybrid` are the errors of terms and residual together. Without a residual, the library is
-    complete if it misses less than `COMPLETE_LIBRARY_ERROR` of the target's square.
+    complete if it misses less than `COMPLETE_LIBRARY_ERROR` of the squared target.
     """
     terms, equation = problem.terms[problem.independent], problem.equation
     if not 0 < len(terms) <= limits.MAX_TERMS_COMPLETE:

@@ -30,18 +30,18 @@ from ._selection import (
 @final
 @dataclass(frozen=True, kw_only=True)
 class StabilitySelection(AbstractSelection):
-    """The terms that the Lasso selects first on most random halves of the data.
+    """Select the terms that the Lasso selects first on most random halves of the data.
 
     Deprecated: use `Extrapolation()`, whose models have much smaller errors on new states.
 
     The first q of K terms count, q = sqrt((2 threshold - 1) K), which bounds the expected number
-    of wrong terms by one (Meinshausen and Buehlmann). Therefore at most q terms of an equation are
-    found, and often neither of two exchangeable terms.
+    of wrong terms by one (Meinshausen and Buehlmann). At most q terms of an equation are therefore
+    selected, and often neither of two exchangeable terms.
 
     Parameters
     ----------
     threshold
-        share of halves on which a term must be among the first.
+        fraction of halves on which a term must be among the first.
     halves
         number of random halves.
     seed
@@ -123,7 +123,7 @@ class StabilitySelection(AbstractSelection):
 def _first_terms(
     A: Float[np.ndarray, "k k"], a: Float[np.ndarray, " k"], max_terms: int
 ) -> Int[np.ndarray, " _"]:
-    """Return the terms on the Lasso path before there are more than `max_terms`."""
+    """Return the terms on the Lasso path before their number exceeds `max_terms`."""
     first = np.zeros(0, dtype=np.int64)
     w = np.zeros(len(a))
     shares = np.logspace(-0.01, -3, limits.STABILITY_LASSO_STEPS)

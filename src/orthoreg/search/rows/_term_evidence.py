@@ -1,4 +1,4 @@
-"""What resamples say about the chosen terms, in a form that a model file keeps."""
+"""Evidence from resamples for the selected terms, in the form stored in a model file."""
 
 from dataclasses import dataclass
 from typing import Any, final
@@ -16,11 +16,11 @@ from ._selection import SelectionResult
 @final
 @dataclass(frozen=True, eq=False)
 class TermEvidence:
-    """For each equation and term its probability, and the 95% interval of its coefficient, not a
-    number where none is known; `support` are the terms in use, `pairs` those that these
-    confound. Probabilities come from the scores of term sets on trajectories, or else are the
-    shares of resamples that choose the term. `equation_probability` is the probability of all terms
-    of an equation together, known from trajectories only."""
+    """Probability of each term of each equation, and the 95% interval of its coefficient (NaN if
+    unknown). `support` are the terms in use, and `pairs` the terms that the data confound with
+    them. Probabilities come from the scores of term sets on trajectories, or else are the fractions
+    of resamples that select the term. `equation_probability` is the joint probability of all terms
+    of an equation, known from trajectories only."""
 
     support: Bool[np.ndarray, "c K"]
     probability: Float[np.ndarray, "c K"]
@@ -40,9 +40,9 @@ def term_evidence(
     resamples: int = 300,
     seed: int = 0,
 ) -> TermEvidence | None:
-    """The evidence for the terms in use (`support`), without intervals; None where the selection
-    did not keep what terms were chosen from. Resamples are drawn unless trajectories give the
-    probabilities (`matched`)."""
+    """Return the evidence for the terms in use (`support`), without intervals, or None if the
+    selection kept no moments. Resamples are drawn unless trajectories provide the probabilities
+    (`matched`)."""
     if selected.evidence is None:
         return None
     if matched is None:
