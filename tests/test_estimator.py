@@ -320,9 +320,9 @@ RUN = og.Dataset.from_arrays(X, 1.0)
 RENAMED = og.Dataset.from_arrays(X, 1.0, names=["p", "q"])
 REFUSED_FITS = {
     "times and derivatives": (dict(X=X, y=Y, t=T), "not both"),
-    "dataset and derivatives": (dict(X=RUN, y=Y), "leave t, u and y out"),
-    "dataset and times": (dict(X=RUN, t=1.0), "leave t, u and y out"),
-    "dataset and inputs": (dict(X=RUN, u=X), "leave t, u and y out"),
+    "dataset and derivatives": (dict(X=RUN, y=Y), "omit t, u and y"),
+    "dataset and times": (dict(X=RUN, t=1.0), "omit t, u and y"),
+    "dataset and inputs": (dict(X=RUN, u=X), "omit t, u and y"),
     "no target": (dict(X=X), "derivatives.*times.*Dataset"),
     "times too short": (dict(X=X, t=T), "same number of rows"),
     "times going back": (dict(X=X, t=np.linspace(9, 0, 240)), "increase"),
@@ -363,7 +363,7 @@ REFUSED_USES = {
     "predict unasked inputs": ("linear", "predict", (X, X), {}, "without inputs"),
     "decompose unasked inputs": ("linear", "decompose", (X, X), {}, "without inputs"),
     "predict other names": ("linear", "predict", (RENAMED,), {}, "'x0', 'x1'.*'p', 'q'"),
-    "predict dataset and inputs": ("linear", "predict", (RUN, X), {}, "leave u out|leave t and u"),
+    "predict dataset and inputs": ("linear", "predict", (RUN, X), {}, "omit u"),
     "score without target": ("linear", "score", (X,), {}, "derivatives.*times.*Dataset"),
     "score both": ("linear", "score", (X, Y), {"t": 1.0}, "not both"),
     "one start too long": ("linear", "simulate", ([1.0, 2, 3], T), {}, "x0 must have shape \\(2,"),

@@ -103,7 +103,7 @@ def test_a_column_may_be_called_as_a_family():
 def test_few_rows_are_named_against_what_is_asked_of_them(rows, library, enough):
     model = og.OrthoReg(library, og.Zero())
     terms = {20: 10, 10: 3}[enough]
-    said = f"{rows} rows, few for {terms} candidate terms .* at least {enough} rows"
+    said = f"only {rows} rows for {terms} candidate terms .* at least {enough} rows"
     with pytest.warns(DataWarning, match=said) as caught:
         model.fit(X[:rows], Y[:rows])
     assert caught[0].filename == __file__
@@ -112,7 +112,7 @@ def test_few_rows_are_named_against_what_is_asked_of_them(rows, library, enough)
 
 def test_the_terms_of_the_largest_equation_count():
     library = og.PerState({"x0": "poly(1)"}, "poly(2)")
-    with pytest.warns(DataWarning, match="few for 6 candidate terms"):
+    with pytest.warns(DataWarning, match="rows for 6 candidate terms"):
         og.OrthoReg(library, og.Zero()).fit(X[:11], Y[:11])
     og.OrthoReg(library, og.Zero()).fit(X[:12], Y[:12])
 

@@ -211,7 +211,7 @@ def test_a_heavy_constraint_reproduces_the_known_equation_and_leaves_the_others(
 
 def test_a_pinn_prints_what_it_was_told(fitted):
     lines = fitted("PINN").equations()
-    assert lines[0] == f"x0' = residual (told: {KNOWN['x0']})"
+    assert lines[0] == f"x0' = residual (trained towards: {KNOWN['x0']})"
     assert "told" not in lines[1]
 
 

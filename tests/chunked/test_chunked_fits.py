@@ -184,7 +184,7 @@ def test_a_state_that_never_changes_is_told_of_all_chunks(small_samples):
     still = replace(data, states=np.column_stack([data.states[:, 0], np.full(data.n_samples, 2.0)]))
     with pytest.warns(og.DataWarning, match="state 'omega' never changes"):
         og.OrthoReg(og.Polynomial(1), og.Zero()).fit(chunked(still, 100))
-    with pytest.raises(og.InputError, match="carries its own times"):
+    with pytest.raises(og.InputError, match="has its own times"):
         og.OrthoReg().fit(chunked(data, 100), t=0.1)
 
 

@@ -119,7 +119,7 @@ def test_positions_alone_are_enough_for_a_fitted_model(swings):
         np.testing.assert_array_equal(one.x, other.x)
     assert model.score(plain) == model.score(data) == model.score(angles, t=T)
     assert model.adapt(plain).equations() == model.adapt(angles, t=T).equations()
-    with pytest.raises(og.InputError, match="The model knows 'theta', 'theta_dot'"):
+    with pytest.raises(og.InputError, match="The model has variables 'theta', 'theta_dot'"):
         model.forecast(Dataset.from_arrays(angles, T, names=["phi"]))
 
 

@@ -19,7 +19,7 @@ TRAINED = og.UniversalODE(8, 1, solver=og.Adam(epochs=30, normalize=True))
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
-@pytest.mark.filterwarnings("ignore:The data hold:orthoreg._common.errors.DataWarning")
+@pytest.mark.filterwarnings("ignore:The data have:orthoreg._common.errors.DataWarning")
 @checks_of(MODELS)
 def test_every_scikit_learn_check(estimator, check):
     check(estimator)
@@ -27,7 +27,7 @@ def test_every_scikit_learn_check(estimator, check):
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
-@pytest.mark.filterwarnings("ignore:The data hold:orthoreg._common.errors.DataWarning")
+@pytest.mark.filterwarnings("ignore:The data have:orthoreg._common.errors.DataWarning")
 @checks_of([TRAINED])
 def test_every_scikit_learn_check_of_a_trained_network(estimator, check):
     check(estimator)

@@ -18,13 +18,13 @@ def proposal():
 @pytest.mark.parametrize(
     ("inside", "outside", "words"),
     [
-        (0.9, 1.0, "explains 90% of what the library leaves beyond noise inside, 100% on the "
+        (0.9, 1.0, "explains 90% of the library's residual beyond noise inside, 100% on the "
          "outer shell"),
-        (None, 0.5, "explains 50% of what the library leaves beyond noise on the outer shell"),
-        (0.4, -0.2, "explains 40% of what the library leaves beyond noise inside but does worse "
+        (None, 0.5, "explains 50% of the library's residual beyond noise on the outer shell"),
+        (0.4, -0.2, "explains 40% of the library's residual beyond noise inside but is worse "
          "than the library alone on the outer shell"),
-        (-1.0, -1.0, "does worse than the library alone inside and on the outer shell"),
-        (None, None, "matters on trajectories, while single rows show noise only"),
+        (-1.0, -1.0, "is worse than the library alone inside and on the outer shell"),
+        (None, None, "improves trajectories, while single rows show only noise"),
     ],
 )  # fmt: skip
 def test_shares_are_said_where_they_are_known(proposal, inside, outside, words):

@@ -120,7 +120,7 @@ def test_mistakes_are_told_in_a_sentence(explanation, states, options, sentence)
 def test_without_time_the_library_alone_is_judged(explanation, states):
     found = explanation.model.explain(states, slopes(states), minutes=1e-9)
     assert found.proposals == () and found.timed_out and found.to_dict()["timed_out"]
-    assert "The time was up" in str(found) and not explanation.timed_out
+    assert "The time limit ended" in str(found) and not explanation.timed_out
 
 
 @pytest.mark.slow

@@ -100,7 +100,7 @@ def test_data_that_would_tell_terms_apart_lie_beyond_the_data():
     assert abs(place) > np.abs(x[:, 0]).max()
 
 
-@pytest.mark.filterwarnings("ignore:The data hold:orthoreg._common.errors.DataWarning")
+@pytest.mark.filterwarnings("ignore:The data have:orthoreg._common.errors.DataWarning")
 def test_two_samples_tell_no_interval():
     x = np.array([[0.0, 1.0], [1.0, 0.0]])
     found = og.bootstrap(model().fit(x, x[:, ::-1]), resamples=20)

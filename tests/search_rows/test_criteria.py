@@ -32,7 +32,7 @@ def oscillator(rng) -> tuple[np.ndarray, np.ndarray]:
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
-@pytest.mark.filterwarnings("ignore:The data hold:orthoreg._common.errors.DataWarning")
+@pytest.mark.filterwarnings("ignore:The data have:orthoreg._common.errors.DataWarning")
 @checks_of([og.OrthoReg(og.Polynomial(1), og.Zero(), selection=og.Extrapolation())])
 def test_every_scikit_learn_check_with_a_selection(estimator, check):
     check(estimator)

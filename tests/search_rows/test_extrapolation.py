@@ -231,7 +231,7 @@ def test_without_a_selection_there_is_no_record_of_one(swings):
     assert model.selection_ is None
 
 
-@pytest.mark.filterwarnings("ignore:The data hold:orthoreg._common.errors.DataWarning")
+@pytest.mark.filterwarnings("ignore:The data have:orthoreg._common.errors.DataWarning")
 @pytest.mark.parametrize("rows", [2, 3, 7])
 def test_a_handful_of_rows_is_enough(rows, rng):
     x = rng.uniform(-1, 1, (rows, 2))

@@ -1,1 +1,1 @@
-"""A fitted model: estimators, the scikit-learn contract, and what can be done with a fit."""
+"""Fitted models: estimators, the scikit-learn contract, and operations on a fit."""

@@ -1,24 +1,24 @@
-"""The numbers of this package that can change a result, each with a unit and a reason."""
+"""Constants of this package that can change a result, each with a unit and a reason."""
 
 # -- fitting --------------------------------------------------------------------------------
 FALLBACK_SPARSITY = 0.05
-"""Weight of the L1 norm for a loss on states, which has no rows to select terms by."""
-MAX_RESIDUAL_ROWS = 2**15  # rows from which the shape of the default residual is estimated
-MIN_ROWS_PER_TERM = 2  # rows per candidate term of an equation, below which a warning is given
-MIN_ROWS = 10  # rows, below which a warning is given for any library
+"""Weight of the L1 norm for a loss on states, which provides no rows for a selection of terms."""
+MAX_RESIDUAL_ROWS = 2**15  # maximum rows used to estimate the shape of the default residual
+MIN_ROWS_PER_TERM = 2  # rows per candidate term of an equation, below which a warning is issued
+MIN_ROWS = 10  # rows, below which a warning is issued for any library
 STANDARD_TOLERANCE = 1e-6
-"""Distance of mean and standard deviation from 0 and 1 after a StandardScaler."""
+"""Maximum deviation of mean and standard deviation from 0 and 1 after a StandardScaler."""
 TUNING_GRID = 50  # values of each weight on the default grid, as in the paper
 COMPARED_POINTS = 40  # random points at which a parsed term must agree with PySINDy's
-DIVERGENCE = 1e6  # largest sizes in training. A larger state has diverged
+DIVERGENCE = 1e6  # multiples of the largest size in training. A larger state has diverged
 DISTANCE_COST = 20  # terms that can be evaluated in the time of one distance to the data
 
 # -- explain and discover -------------------------------------------------------------------
-MATCHED_COMBINATIONS = 24  # combinations of candidates that are matched to trajectories
+MATCHED_COMBINATIONS = 24  # combinations of candidates matched to trajectories
 MAX_PROPOSALS = 8  # proposals, shared by the equations
-MIN_PROBABILITY = 0.5  # share of resamples that must prefer a proposal with worse extrapolation
-MAX_POINT_ROWS = 4  # rows of a run. Longer runs have trajectories that can be matched
+MIN_PROBABILITY = 0.5  # fraction of resamples that must prefer a proposal with worse extrapolation
+MAX_POINT_ROWS = 4  # rows of a run. Trajectories of longer runs can be matched
 SHARPENED_MODELS = 3  # best models whose constants are matched with full effort
-SHARPENED_GAP = 20.0  # nats behind the best model, within which that is worth the time
-SAME_VALUE = 1e-6  # relative difference of two forms of one formula where it is largest
+SHARPENED_GAP = 20.0  # nats behind the best model within which this is worth the time
+SAME_VALUE = 1e-6  # maximum relative difference between two forms of the same formula
 MIN_WEIGHT = 1e-3  # weight of a model that counts in averages

@@ -14,22 +14,22 @@ from .model import AbstractModel
 
 @final
 class STLSQ(AbstractModel):
-    """Equations only: least squares in which small coefficients are removed repeatedly (STLSQ).
+    """Equations only: least squares with repeated removal of small coefficients (STLSQ).
 
-    The Gram matrix is computed in one pass; afterwards the cost does not depend on the samples.
+    The Gram matrix is computed in one pass; the cost is then independent of the number of samples.
 
     Parameters
     ----------
     threshold
-        smallest coefficient that is kept; the remaining terms are refitted without the ridge.
+        minimum coefficient that is kept; the remaining terms are refitted without the ridge.
     library
         candidate terms, as a library or as text, as for `OrthoReg`.
     alpha
-        the ridge weight on the sum of squares during the removal.
+        ridge weight on the sum of squares during the removal.
     rounds
-        largest number of rounds.
+        maximum number of rounds.
     loss
-        how runs become targets; `VectorField()` if None.
+        loss that converts runs to targets; `VectorField()` if None.
 
     Examples
     --------
@@ -77,9 +77,9 @@ class UniversalODE(AbstractModel):
     width, depth
         size of the network, as for `MLP`.
     loss
-        with `MultiStep()` the network is trained through the integrator, on states only.
+        loss; `MultiStep()` trains the network through the integrator, on states only.
     solver
-        `Adam(normalize=True)` if None.
+        solver; `Adam(normalize=True)` if None.
     seed
         seed of the initial weights.
 
@@ -125,15 +125,15 @@ class PINN(AbstractModel):
     Parameters
     ----------
     known
-        the equations by state, including numbers, as in {"omega": "-sin(theta) - 0.2*omega"}; other
-        states are free.
+        known equations by state, with numerical constants, as in
+        {"omega": "-sin(theta) - 0.2*omega"}; other states are unconstrained.
     weight
         weight of the squared distance between N and the known equations at the measured states,
-        relative to the distance to the derivatives.
+        relative to the squared distance to the derivatives.
     width, depth
         size of the network, as for `MLP`.
     solver
-        `Adam(normalize=True)` if None.
+        solver; `Adam(normalize=True)` if None.
     seed
         seed of the initial weights.
 

@@ -23,7 +23,7 @@ from .model import AbstractModel
 
 _COLUMNS = ("equation", "term", "95% interval", "probability")
 NOTABLE = 0.05
-"""Probability. An unselected term is shown if it is at least as probable."""
+"""Probability. Unselected terms with at least this probability are shown."""
 
 
 @final
@@ -32,9 +32,10 @@ class Bootstrap:
     """The probability of each term of each equation, and the 95% interval of its coefficient.
 
     Intervals are zero for terms that are not selected, and NaN if they cannot be determined: one
-    short run shows neither noise nor differences between runs. `support` are the terms selected on
-    all data, and `confounded` the pairs that these data do not distinguish. `output_names` name the
-    equations and `feature_names` the terms; `velocity_of` and `given` are not learned.
+    short run reveals neither noise nor differences between runs. `support` marks the terms selected
+    on all data, and `confounded` lists the pairs that these data do not distinguish. `output_names`
+    are the names of the equations and `feature_names` the names of the terms. Equations in
+    `velocity_of` and `given` are not learned.
     """
 
     support: np.ndarray
@@ -107,20 +108,20 @@ def bootstrap(model: AbstractModel, *, resamples: int = 300, seed: int = 0) -> B
     """Return the probability of each term and the 95% interval of its coefficient.
 
     The runs of the fit, or stretches of rows if there are few runs, are resampled, and the terms
-    are selected again. The intervals are those of the fit, which the summary and
-    `parameter_intervals_` also show; all constants are estimated together. The cost does not depend
-    on the number of rows, because `fit` keeps moments of at most 50 groups of runs.
+    are selected again. The intervals are those of the fit, also shown by the summary and
+    `parameter_intervals_`; all constants are estimated jointly. The cost does not depend on the
+    number of rows, because `fit` keeps moments of at most 50 groups of runs.
 
-    Noise shifts all resamples alike and biases derivatives. For noisy runs, intervals and
-    probabilities therefore come from matched trajectories: those of the refinement, which is part
-    of the default. With another loss or solver, the equations without a residual are matched to up
-    to 20,000 rows, and an interval may exclude a biased coefficient.
+    Noise affects all resamples equally and biases derivatives. For noisy runs, intervals and
+    probabilities therefore come from matched trajectories. By default, these are the trajectories
+    of the refinement. With another loss or solver, the equations without a residual are matched to
+    up to 20,000 rows, and an interval may exclude a biased coefficient.
 
     Parameters
     ----------
     model
-        a fitted model with a selection, or a model of noisy runs. A model file keeps neither the
-        moments nor the runs.
+        fitted model with a selection, or fitted model of noisy runs. A model file contains neither
+        the moments nor the runs.
     resamples
         number of resamples.
     seed
@@ -129,12 +130,12 @@ def bootstrap(model: AbstractModel, *, resamples: int = 300, seed: int = 0) -> B
     Returns
     -------
     found
-        `.interval` (n, K, 2), joint 95% intervals of least squares with the chosen terms, which is
-        what an exactly orthogonal residual leaves, from leaving out a group of rows at a time; of
-        noisy runs those of matched trajectories, which know the noise; not a number where rows are
-        too few for either. They do not leave bounds. `.probability` (n, K), the
-        share of resamples that choose a term; of noisy runs how probable their noise leaves it.
-        `.confounded`, pairs of terms that the data do not distinguish.
+        a `Bootstrap`. `.interval` (n, K, 2) has joint 95% intervals within the bounds: a
+        delete-a-group jackknife of least squares with the selected terms, or matched trajectories
+        for noisy runs, which account for measurement noise. Intervals are NaN if there are too few
+        rows. `.probability` (n, K) is the fraction of resamples that select a term, or the
+        probability from trajectories for noisy runs. `.confounded` lists pairs of terms that the
+        data do not distinguish.
 
     Examples
     --------
@@ -167,7 +168,7 @@ def bootstrap(model: AbstractModel, *, resamples: int = 300, seed: int = 0) -> B
 
 
 def _evidence(model: AbstractModel, resamples: int, seed: int) -> TermEvidence:
-    """Return the evidence of resamples or trajectories; refuse a model without either."""
+    """Return the evidence from resamples or trajectories, or raise an error if there is none."""
     selected = model.selection_
     if selected is None:
         is_matched = model.fit_.runs is not None or model.refinement_ is not None
@@ -180,8 +181,8 @@ def _evidence(model: AbstractModel, resamples: int, seed: int) -> TermEvidence:
         return evidence
     if selected.evidence is None:
         raise InputError(
-            "bootstrap needs the moments that the terms were selected from. An adapted model and a "
-            "model file do not have them. Use the model that fit returned."
+            "bootstrap needs the moments of the selection of terms. An adapted model and a model "
+            "file do not have them. Use the model that fit returned."
         )
     evidence = model.fit_.resampled_evidence(resamples, seed)
     assert evidence is not None

@@ -31,14 +31,14 @@ from .explanation import bind_library, time_budget
 from .model import AbstractModel
 from .validation import as_dataset, training_rows, with_time_input
 
-_MAX_PRINTED, _MAX_PRINTED_GAP = 10, 15.0  # models, and nats behind the best, that are printed
+_MAX_PRINTED, _MAX_PRINTED_GAP = 10, 15.0  # maximum printed models, and their maximum gap in nats
 
 
 @final
 @dataclass(frozen=True)
 class Difference:
-    """Where two models differ most, within one and a half times the range of the data: the
-    equation, the states and inputs, and the `derivative` of either model there. A measurement near
+    """The point at which two models differ most, within one and a half times the range of the data:
+    the equation, the states and inputs, and the `derivative` of either model. A measurement near
     this point would distinguish the models."""
 
     equation: str
@@ -50,7 +50,7 @@ class Difference:
     def __str__(self) -> str:
         place = ", ".join(f"{name} = {value:.3g}" for name, value in self.where.items())
         if abs(self.other - self.best) <= limits.SAME_VALUE * max(abs(self.other), abs(self.best)):
-            return "another form of the best: it has the same values there"
+            return "another form of the best model: it has the same values"
         pairs = [(f"{self.other:.{n}g}", f"{self.best:.{n}g}") for n in range(3, 17)]
         other, best = next((pair for pair in pairs if pair[0] != pair[1]), pairs[0])
         return f"differs most from the best at {place}: {self.derivative} = {other}, not {best}"
@@ -63,16 +63,16 @@ class DiscoveredModel(AbstractModel):
     Attributes
     ----------
     score
-        in nats, smaller is better. It replaces scikit-learn's R^2, which
+        score in nats; lower is better. It replaces scikit-learn's R^2, which
         `copy.copy(model).score(X, t=t)` computes.
     gap
-        to the score of the best model.
+        difference between the score and the score of the best model.
     weight
-        in averages over the list.
+        weight in averages over the list.
     is_base
         whether all terms are from the base library.
     difference
-        where it differs most from the best model; None for the best model.
+        point at which the model differs most from the best model; None for the best model.
 
     A copy, a clone and the result of `refine` and `adapt` are plain `OrthoReg` models, because the
     score belongs to the ranked constants.
@@ -141,7 +141,7 @@ class DiscoveredModel(AbstractModel):
         -------
         constants
             dictionaries with the keys equation, term, value, low and high. The equation of an inner
-            parameter is None. Ends are None where trajectories do not determine the constant.
+            parameter is None. Ends are None if trajectories do not determine the constant.
         """
         refinement = self.refinement_
         intervals = None if refinement is None else refinement.interval()
@@ -199,7 +199,7 @@ _RANK = tuple(DiscoveredModel.__annotations__)
 @final
 @dataclass(frozen=True, eq=False)
 class Averaged:
-    """The weighted mean of forecasts, `x` (T, n), and their standard deviation `spread`."""
+    """The weighted mean `x` (T, n) of forecasts, and their standard deviation `spread`."""
 
     times: Float[np.ndarray, " T"]
     x: Float[np.ndarray, "T n"]
@@ -210,7 +210,7 @@ class Averaged:
 @dataclass(frozen=True, eq=False, repr=False)
 class Discovery:
     """Models of one data set, `models`, best first. The best model with terms of the base library
-    is always included. `timed_out` says that the time limit ended the search."""
+    is always included. `timed_out` is true if the time limit ended the search."""
 
     models: tuple[DiscoveredModel, ...]
     timed_out: bool = False
@@ -226,12 +226,12 @@ class Discovery:
 
     @property
     def nothing_to_add(self) -> bool:
-        """Whether the best model has terms of the base library only."""
+        """Whether the best model has only terms of the base library."""
         return self.models[0].is_base
 
     def simulate(self, x0: Any, t: Any, u: Any = None) -> Averaged:
-        """Return the forecasts of all models from `x0` (n,), averaged with their weights, and their
-        standard deviation. A forecast that diverges counts up to that point."""
+        """Return the mean of the forecasts of all models from `x0` (n,), averaged with their
+        weights, and their standard deviation. A diverging forecast counts until it diverges."""
         models = [model for model in self.models if model.weight > limits.MIN_WEIGHT]
         states = np.stack([model.simulate(x0, t, u).x for model in models])
         weight = np.array([model.weight for model in models])
@@ -258,15 +258,15 @@ class Discovery:
         return "".join(shown) + (f"<div>{rest}</div>" if rest else "")
 
     def _shown(self) -> list[int]:
-        """Return the indices of the printed models: those near the best, and the best of the base
-        library."""
+        """Return the indices of the printed models: models near the best, and the best model of
+        the base library."""
         near = [
             i for i, model in enumerate(self.models[:_MAX_PRINTED]) if model.gap <= _MAX_PRINTED_GAP
         ]
         return sorted({*near, self.models.index(self.base)})
 
     def _rest(self) -> str:
-        """Return a sentence on the models that are not printed; empty if there are none."""
+        """Return a sentence on the models that are not printed, empty if there are none."""
         shown = self._shown()
         gaps = [model.gap for i, model in enumerate(self.models) if i not in shown]
         if not gaps:
@@ -279,9 +279,9 @@ class Discovery:
         lines = [f"[{i}] {self.models[i]}" for i in self._shown()]
         lines += [rest] if (rest := self._rest()) else []
         if self.nothing_to_add:
-            lines.insert(0, "Nothing to add: the best model has terms of the base library alone.")
+            lines.insert(0, "Nothing to add: the best model has terms of the base library only.")
         if self.timed_out:
-            lines.append("The time was up before everything was tried.")
+            lines.append("The time limit ended the search early.")
         return "\n".join(lines)
 
 
@@ -301,20 +301,21 @@ def discover(
     """Search for models of runs in time and rank them.
 
     The search finds candidates for each equation. The best combinations are matched to whole
-    trajectories, which rank them. Noisy data are searched again with the states of the best model.
+    trajectories and ranked. Noisy data are searched again with the states of the best model.
 
     Parameters
     ----------
     X
         a `Dataset`, or states with times `t` and inputs `u`.
     library
-        candidate terms, besides a catalogue of formulas; `Polynomial(2) + Fourier(1)` if None.
+        candidate terms, in addition to a catalogue of formulas; `Polynomial(2) + Fourier(1)` if
+        None.
     t, u
-        as for `OrthoReg.fit`.
+        times and inputs, as for `OrthoReg.fit`.
     atoms
-        formulas of your own.
+        additional formulas.
     physics
-        known physics, which every model obeys.
+        known physics, which every model satisfies.
     functions_of_time
         whether oscillations and trends in time are candidates.
     minutes
@@ -325,8 +326,8 @@ def discover(
     Returns
     -------
     found
-        a `Discovery`: `.models`, ranked by score, and `.best`. The best model with library terms
-        is included.
+        a `Discovery`: `.models`, ranked by score, and `.best`. The best model with library terms is
+        always included.
 
     Examples
     --------
@@ -374,8 +375,8 @@ class _DiscoverySearch:
         bound = bind(base)
         if bound.features.parameters:
             raise InputError(
-                "discover() estimates no constants inside known equations or library terms, such "
-                f"as '{bound.features.parameters[0]}'. Fit a model that has them, then call "
+                "discover() does not estimate constants inside known equations or library terms, "
+                f"such as '{bound.features.parameters[0]}'. Fit a model that has them, then call "
                 "model.explain(data)."
             )
         search_input = SearchInput(
@@ -418,7 +419,7 @@ class _DiscoverySearch:
         return Discovery(tuple(models), timed_out=not self._should_continue())
 
     def _model(self, combination: Combination, matched: Match, *, is_near: bool) -> DiscoveredModel:
-        """Return a matched combination as a model. Intervals of models far from the best one use
+        """Return a matched combination as a model. Intervals of models far from the best model use
         the curvature alone."""
         field = matched.field
         result = describe(field, self._rows)

@@ -20,61 +20,62 @@ from .model import AbstractModel
 class OrthoReg(AbstractModel):
     """dx/dt = f_phy(x) + f_aug(x): sparse equations plus a residual orthogonal to their terms.
 
-    Features and targets are scaled internally, so states and derivatives should have their own
-    units: a preceding `StandardScaler` scales the states, but not their derivatives.
+    Features and targets are scaled internally, so states and derivatives should keep their original
+    units. A preceding `StandardScaler` would scale the states, but not their derivatives.
 
     Parameters
     ----------
     library
         candidate terms, as a library or as text such as "poly(2) + fourier(1) + exp(-x)";
-        `Polynomial(2) + Fourier(1)` if None. Its sines and cosines are candidates for angles, and
-        for other columns only if the data clearly prefer them.
+        `Polynomial(2) + Fourier(1)` if None. Sines and cosines of the default library are
+        candidates for angles, and for other columns only if the data clearly prefer them.
     augmentation
-        the residual; `RandomFeatures(400)` if None, `Zero()` for equations alone.
+        residual; `RandomFeatures(400)` if None, `Zero()` for equations alone.
     sparsity
-        mu, the weight of the L1 norm of the coefficients, which then selects the terms; if None,
-        `selection` does.
+        mu, weight of the L1 norm of the coefficients, which then selects the terms; if None,
+        `selection` selects the terms.
     orthogonality
-        lam, the weight of the squared overlap of residual and terms; `math.inf` makes the residual
+        lam, weight of the squared overlap of residual and terms; `math.inf` makes the residual
         exactly orthogonal.
     magnitude
-        lam2, the weight of the squared size of the residual.
+        lam2, weight of the squared size of the residual.
     loss
-        how runs become targets; `Auto()` if None: derivatives of clean data, the weak form for
-        noisy data.
+        loss that converts runs to targets; `Auto()` if None: derivatives of clean data, the weak
+        form for noisy data.
     selection
-        selects the terms of each equation before the solver runs; `Extrapolation()` if None: terms
-        that also hold on data that were not fitted. Their coefficients are estimated without L1,
-        and the residual is orthogonal to them only. Cannot be combined with `sparsity`, nor with a
-        loss on states, which has no derivatives to select by and uses sparsity 0.05.
+        method that selects the terms of each equation before the solver runs; `Extrapolation()` if
+        None: terms that also hold on data that were not fitted. Coefficients of the selected terms
+        are estimated without L1, and the residual is orthogonal only to these terms. Cannot be
+        combined with `sparsity`, nor with a loss on states, which provides no derivatives for the
+        selection and uses sparsity 0.05.
     solver
-        `Exact(normalize=True, most_rows=32768)` if None: weights are relative to the size of
-        features and targets, coefficients have no shrinkage (even if `sparsity` selected the
-        terms), and at most 32768 rows shape the residual. `Exact()` minimises the objective in the
-        units of the data.
+        solver; `Exact(normalize=True, most_rows=32768)` if None: weights are relative to the size
+        of features and targets, coefficients are not shrunk (even if `sparsity` selected the
+        terms), and at most 32768 rows determine the shape of the residual. `Exact()` minimizes the
+        objective in the units of the data.
     physics
-        what is known besides the data, as in `Physics(equations={"theta": "omega"})`.
+        known physics, as in `Physics(equations={"theta": "omega"})`.
     gate
-        beyond the training data, keeps the residual at its value near their edge. `Gate()` if True;
-        None for no gate.
+        trust region of the residual: outside the training data, the residual keeps its value near
+        their edge. `Gate()` if True; None for no gate.
     seed
         seed of the random numbers of the augmentation.
 
     Attributes
     ----------
     coefficients_
-        (equations, terms) in the units of the data; `feature_names_` are the names of the terms,
-        and `support_` marks nonzero coefficients.
+        coefficients (equations, terms) in the units of the data. `feature_names_` are the names of
+        the terms, and `support_` marks nonzero coefficients.
     selection_
-        the result of `selection`: the selected terms, and the error of the best set for each number
-        of terms.
+        result of `selection`: the selected terms, and the error of the best set for each number of
+        terms.
     certificate_
         overlap, bounds, duality gap and error split on the training data.
     field_
-        the fitted function; its variables are `state_names_` and `input_names_`.
+        fitted function of the variables `state_names_` and `input_names_`.
     input_interpolation_
-        how each input changes between its rows in simulations: "cubic", or "hold" if it changes in
-        steps.
+        interpolation of each input between its rows in simulations: "cubic", or "hold" if the input
+        changes in steps.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""`explain` for a fitted model: proposals for what its library lacks, and accepting them."""
+"""`explain` for a fitted model: proposals of missing terms, and their acceptance."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -55,7 +55,7 @@ from .validation import (
 @dataclass(frozen=True)
 class Addition:
     """The data needed to accept a proposal: the equation, the new terms with bounds of their inner
-    parameters, and the library terms that the equation keeps."""
+    parameters, and the library terms that remain in the equation."""
 
     equation: str
     formula: str
@@ -68,8 +68,8 @@ class Addition:
     def of(
         cls, equation: str, formula: str, gain: float, candidate: Candidate, suffix: str
     ) -> Self:
-        """Return the addition of a candidate. Simple numbers stay, and other parameters are
-        estimated near their values; `suffix` makes their names unique."""
+        """Return the addition of a candidate. Simple numbers are kept, and other parameters are
+        estimated near their values. `suffix` makes their names unique."""
         new, bounds = list[str](), dict[str, tuple[float, float]]()
         for k in candidate.new:
             text, ends = candidate.fit.written(k, suffix)
@@ -83,12 +83,12 @@ class Addition:
         return cls(equation, formula, gain, tuple(new), bounds, kept)
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain data."""
+        """Return plain data."""
         return asdict(self)
 
     @classmethod
     def from_dict(cls, entries: Mapping[str, Any]) -> Self:
-        """Read what `to_dict` wrote, perhaps by way of JSON."""
+        """Return the addition stored by `to_dict`, possibly read from JSON."""
         return cls(
             str(entries["equation"]),
             str(entries["formula"]),
@@ -133,13 +133,13 @@ class Proposal:
     """Terms that one equation lacks, with their evidence.
 
     `formula` is the sum of the new `terms`, and `text` the whole equation. `gain` is the
-    improvement of the score in nats over the best candidate of the library. `inside` and `outside`
-    are the shares of the library's residual, beyond noise, that the proposal explains on the inner
-    data and on their outer shell; None if single rows show only noise. `probability` is the share
-    of resamples that prefer the proposal. `constants` have intervals, `alternatives` are formulas
-    that the data do not distinguish from it, and `changes` are the coefficients of library terms
-    before and after. `partial_residual` (R, 2) holds the new terms at each row, and the target
-    without the other terms; `plotting.plot_proposal` draws it.
+    improvement of the score, in nats, over the best candidate of the library. `inside` and
+    `outside` are the fractions of the library's residual, beyond noise, that the proposal explains
+    on the inner data and on their outer shell; None if single rows show only noise. `probability`
+    is the fraction of resamples that prefer the proposal. `constants` have intervals,
+    `alternatives` are formulas that the data do not distinguish from the proposal, and `changes`
+    are the coefficients of library terms before and after. `partial_residual` (R, 2) has the new
+    terms at each row, and the target without the other terms; `plotting.plot_proposal` draws it.
     """
 
     equation: str
@@ -181,12 +181,12 @@ class Proposal:
 
     @property
     def is_worse_outside(self) -> bool:
-        """Whether it extrapolates worse than the library alone."""
+        """Whether the proposal extrapolates worse than the library alone."""
         return self.outside is not None and self.outside < 0
 
     @property
     def explains(self) -> str:
-        """The explained shares as a sentence without its subject."""
+        """The explained fractions, as a sentence without its subject."""
         shares = [(self.inside, "inside"), (self.outside, "on the outer shell")]
         known = [(share, where) for share, where in shares if share is not None]
         better = [(whole_percent(share), where) for share, where in known if share >= 0]
@@ -194,11 +194,11 @@ class Proposal:
         words = []
         if better:
             (share, where), *rest = better
-            parts = [f"explains {share} of what the library leaves beyond noise {where}"]
+            parts = [f"explains {share} of the library's residual beyond noise {where}"]
             words.append(", ".join([*parts, *map(" ".join, rest)]))
         if worse:
-            words.append(f"does worse than the library alone {' and '.join(worse)}")
-        return " but ".join(words) or "matters on trajectories, while single rows show noise only"
+            words.append(f"is worse than the library alone {' and '.join(worse)}")
+        return " but ".join(words) or "improves trajectories, while single rows show only noise"
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
@@ -223,8 +223,8 @@ class Proposal:
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class Explanation:
-    """What the library of a fitted model lacks: `proposals`, best first; none if the library is
-    sufficient. `timed_out` says that the time limit ended the search."""
+    """Terms that the library of a fitted model lacks: `proposals`, best first, empty if the library
+    is sufficient. `timed_out` is true if the time limit ended the search."""
 
     model: AbstractModel
     data: Dataset | tuple[Any, Any, Any]
@@ -236,7 +236,7 @@ class Explanation:
         data. Without arguments, the best proposal of each equation is accepted."""
         proposals = [self._proposal(proposal) for proposal in which] or self._best_of_each()
         if not proposals:
-            raise InputError("There is no proposal to accept: the data show nothing to add.")
+            raise InputError("There is no proposal to accept: no formula improves the library.")
         equations = [proposal.equation for proposal in proposals]
         if len(set(equations)) < len(equations):
             raise InputError(
@@ -287,9 +287,9 @@ class Explanation:
         return best + html_table(columns, rows, words=2)
 
     def __repr__(self) -> str:
-        notes = ["The time was up before everything was tried."] if self.timed_out else []
+        notes = ["The time limit ended the search early."] if self.timed_out else []
         if not self.proposals:
-            nothing = "no formula that was tried explains what the library leaves."
+            nothing = "no formula that was tried explains the library's residual."
             if len(self.model.knowledge().complete) == len(self.model.output_names_):
                 nothing = "all equations are given completely. End one with '+ ...' to extend it."
             return " ".join([f"Nothing to add: {nothing}", *notes])
@@ -323,7 +323,7 @@ def describe_proposal(proposal: Proposal, *, in_full: bool = True) -> str:
         if abs(after - before) > 0.01 * max(abs(before), abs(after))
     ]
     lines += [
-        f"    a rival is {other.formula} ({other.gap:+.1f} nats); they differ most "
+        f"    an alternative is {other.formula} ({other.gap:+.1f} nats); they differ most "
         f"at {', '.join(f'{name} = {value:.3g}' for name, value in other.where.items())}"
         for other in proposal.alternatives
     ]
@@ -341,8 +341,8 @@ def explanation_of(
     minutes: float | None,
     functions_of_time: bool,
 ) -> Explanation:
-    """Return the proposals for a fitted model, by score. Proposals with worse extrapolation than
-    the library come last."""
+    """Return the proposals for a fitted model, by score. Proposals that extrapolate worse than the
+    library come last."""
     should_continue = time_budget(minutes)
     loss = model.recipe().loss
     data = known_dataset(model, X, y, t, u)
@@ -354,7 +354,7 @@ def explanation_of(
         judged = _judged_by_rows(model, rows_as_measurements(rows), atoms, should_continue)
     else:
         given = data = in_states_of(model, data)
-        known_variables(model, data, None)  # refuses other names
+        known_variables(model, data, None)  # raises an error for other names
         timed = data.with_time_input() if functions_of_time else data
         in_time = timed.derivatives is None
         if in_time and int(timed.run_lengths.max()) > limits.MAX_POINT_ROWS:
@@ -400,7 +400,7 @@ def _judged_by_rows(
 def _judged_by_trajectories(
     model: AbstractModel, data: Dataset, atoms: Sequence[Atom], should_continue: Callable[[], bool]
 ) -> list[EquationProposals]:
-    """Search as `discover` does, starting from the terms of the model."""
+    """Search as in `discover`, starting from the terms of the model."""
     recipe, features = model.recipe(), model.field_.features
     rows, columns = run_rows(data, recipe.loss)
     given = SearchInput(
@@ -430,8 +430,9 @@ def _judged_by_trajectories(
 
 
 def _window_steps(data: Dataset, rows: AnyRows) -> float:
-    """Return the steps in the widest window of the weak form; zero for rows of derivatives. If
-    trajectories can be followed over fewer steps, windows show more of the motion."""
+    """Return the number of steps in the widest window of the weak form, zero for rows of
+    derivatives. If trajectories can be followed only over fewer steps, windows contain more of the
+    motion."""
     if rows.windows is None:
         return 0.0
     return 2 * max(data.plan.half_widths(Weak().order)) / float(np.median(data.step_of_run()))
@@ -448,7 +449,7 @@ def bind_library(
     library: AbstractLibrary,
     physics: Physics | None = None,
 ) -> Bound:
-    """Return a library as features of the data, with what `physics`, or else `known`, says."""
+    """Return a library as features of the data, with `physics` or, if None, `known` physics."""
     return bind_physics(
         physics or known, library, data.variable_names, data.state_names,
         dict(data.given_rates), data.schema.time_index,
@@ -463,7 +464,7 @@ def _shown(proposals: Sequence[Sequence[ScoredCandidate]]) -> list[Sequence[Scor
 
 
 def time_budget(minutes: float | None) -> Callable[[], bool]:
-    """Return a function that says whether there is time left."""
+    """Return a function that states whether there is time left."""
     if minutes is None:
         return lambda: True
     if not minutes > 0:
@@ -495,7 +496,7 @@ def _proposal(model: AbstractModel, judged: EquationProposals, scored: ScoredCan
 
 
 def _coefficients(model: AbstractModel, output: int) -> dict[str, float]:
-    """Return the coefficients of one equation of the model by term, except given ones."""
+    """Return the coefficients of one equation of the model by term, except given coefficients."""
     features = model.field_.features
     features = features.resolved() if features.values else features
     weights, given = np.asarray(model.field_.coefficients)[output], model.knowledge().given[output]

@@ -20,7 +20,7 @@ from ..terms import parameters_of
 
 
 class AbstractExports(abc.ABC):
-    """The fitted attributes of a model, and methods that write it for other programs."""
+    """Attributes of a fitted model, and methods that export it to other programs."""
 
     fit_: Fit
 
@@ -83,7 +83,7 @@ class AbstractExports(abc.ABC):
 
     @property
     def columns_(self) -> dict[str, Any]:
-        """The names of the columns with the times and with the runs."""
+        """The names of the time column and of the run column."""
         return {"time": self.schema_.time_name, "group": self.schema_.group_name}
 
     @property
@@ -96,28 +96,28 @@ class AbstractExports(abc.ABC):
 
     @property
     def clock_(self) -> str:
-        """The name of the input that is time; empty if there is none."""
+        """The name of the time input, empty if there is none."""
         return self.schema_.time_input or ""
 
     @abc.abstractmethod
     def knowledge(self) -> Knowledge:
-        """Return what is known of the coefficients besides the data, as constraints."""
+        """Return the prior knowledge about coefficients, as constraints."""
 
     def to_sympy(self, *, residual: bool = True) -> list[Any]:
         """Return one SymPy expression per equation. A residual is a function of all variables,
         `residual_<name>(...)`.
 
-        `sympy.lambdify(symbols, expression, [{"residual_v": f}, "numpy"])` gives it a value.
+        `sympy.lambdify(symbols, expression, [{"residual_v": f}, "numpy"])` evaluates it by f.
 
         Parameters
         ----------
         residual
-            whether the expressions include it.
+            whether to include the residual.
 
         Returns
         -------
         expressions
-            in the order of `output_names_`.
+            expressions in the order of `output_names_`.
 
         Examples
         --------
@@ -141,7 +141,7 @@ class AbstractExports(abc.ABC):
         Returns
         -------
         lines
-            in the order of `output_names_`; an equation of second order is one line.
+            lines in the order of `output_names_`; a second-order equation is one line.
 
         Examples
         --------
@@ -166,7 +166,7 @@ class AbstractExports(abc.ABC):
         Returns
         -------
         elements
-            as text, in the order of `to_latex`.
+            MathML text in the order of `to_latex`.
 
         Examples
         --------
@@ -198,7 +198,7 @@ class AbstractExports(abc.ABC):
         Returns
         -------
         source
-            which needs only NumPy.
+            source text, which requires only NumPy.
 
         Examples
         --------
@@ -220,7 +220,7 @@ class AbstractExports(abc.ABC):
         Returns
         -------
         source
-            text of one file.
+            source text of one file.
 
         Examples
         --------
@@ -235,12 +235,12 @@ class AbstractExports(abc.ABC):
 
     def to_julia(self) -> str:
         """Return the source of a Julia function `vector_field(z)`, including the residual. `z`
-        contains the states, then the inputs. The function needs no package.
+        contains the states, then the inputs. The function requires no packages.
 
         Returns
         -------
         source
-            text of one file.
+            source text of one file.
 
         Examples
         --------
@@ -255,12 +255,12 @@ class AbstractExports(abc.ABC):
 
     def to_matlab(self) -> str:
         """Return the source of a file vector_field.m for MATLAB and GNU Octave, including the
-        residual: a function of a column with the states, then the inputs.
+        residual. The function takes a column vector of the states, then the inputs.
 
         Returns
         -------
         source
-            text of one file.
+            source text of one file.
 
         Examples
         --------
@@ -274,18 +274,18 @@ class AbstractExports(abc.ABC):
         return export.to_matlab(self.field_, self.output_names_, len(self.state_names_))
 
     def to_modelica(self, name: str = "HybridModel") -> str:
-        """Return the source of a Modelica model, including the residual. It has one variable per
-        state, which starts in the middle of the training data, and one input per input.
+        """Return the source of a Modelica model, including the residual. The model has one variable
+        per state, starting in the middle of the training data, and one Modelica input per input.
 
         Parameters
         ----------
         name
-            of the model.
+            name of the model.
 
         Returns
         -------
         source
-            text of one file.
+            source text of one file.
 
         Examples
         --------
@@ -302,16 +302,16 @@ class AbstractExports(abc.ABC):
     def to_fmu(self, path: str | os.PathLike[str], name: str = "HybridModel") -> None:
         """Write a Functional Mock-up Unit (FMI 2.0, model exchange), including the residual.
 
-        The unit is compiled for this machine and contains the C source for others. Its outputs are
-        the states, which start in the middle of the training data. Jumps of `sign` and `heaviside`
-        are not events.
+        The unit is compiled for this machine and contains the C source for other machines. Its
+        outputs are the states, which start in the middle of the training data. Jumps of `sign` and
+        `heaviside` are not events.
 
         Parameters
         ----------
         path
-            the file to write.
+            file to write.
         name
-            of the model.
+            name of the model.
 
         Examples
         --------
@@ -327,13 +327,13 @@ class AbstractExports(abc.ABC):
             stream.write(contents)
 
     def _starts(self, name: str) -> list[float]:
-        """Return the initial states; refuse a name that other programs do not accept."""
+        """Return the initial states. Raise an error if other programs reject the name."""
         check_is_fitted(self)
         self._check_equations()
         if not (name.isascii() and name.isidentifier()):
             raise InputError(
-                f"The name of a model must be letters, digits and underscores, the first a letter, "
-                f"for Modelica and FMI; got {name!r}."
+                f"The name of a model must consist of letters, digits and underscores and start "
+                f"with a letter, for Modelica and FMI; got {name!r}."
             )
         return self.state_range_.mean(axis=0).tolist()
 
@@ -363,12 +363,12 @@ class AbstractExports(abc.ABC):
 
     def to_pysindy(self) -> Any:
         """Return a fitted `pysindy.SINDy` with the same predictions. Its library has one function
-        for each used term, and one with coefficient 1 for each residual.
+        for each used term, and one function with coefficient 1 for each residual.
 
         Returns
         -------
         model
-            a `pysindy.SINDy`, which needs the extra `pysindy`.
+            a `pysindy.SINDy`. Requires the extra `pysindy`.
 
         Examples
         --------

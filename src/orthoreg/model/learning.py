@@ -1,4 +1,4 @@
-"""How models learn: `fit_together`, and what `adapt` and `refine` do with new data."""
+"""Fitting of models: `fit_together`, and `adapt` and `refine` on new data."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -44,8 +44,8 @@ def fit_together(
 ) -> list[Model]:
     """Fit several models to the same data.
 
-    A gradient solver trains models in one batch if they differ only in the weights of the objective
-    and in their seeds.
+    A gradient solver trains models in one batch if they differ only in their seeds and the weights
+    of the objective.
 
     Parameters
     ----------
@@ -101,21 +101,21 @@ def fit_together(
     count = len(rows) if data is None else data.n_samples
     warn_of_few_rows(count, len(columns.schema.state_names), n_terms)
     runs = None if any(recipe.follows_trajectories for recipe in recipes) else runs
-    # models change only after all fits, so that a failure leaves every model as it was
+    # models change only after all fits, so that a failure leaves every model unchanged
     return [model._learn(fit, columns, runs) for model, fit in zip(models, fits, strict=True)]
 
 
 def adapted(
     model: AbstractModel, X: Any, y: Any, t: Any, u: Any
 ) -> tuple[HybridField, Certificate]:
-    """Return the model's field with coefficients adapted to new data, and its certificate there."""
+    """Return the model's field with coefficients adapted to new data, and its certificate."""
     recipe = model.recipe()
     data = known_dataset(model, X, y, t, u)
     if data is not None:
         X, y, u = data, None, None
     rows, columns = training_rows(model, recipe.loss, X, y, None, u)
     if t is None:
-        known_variables(model, X, u)  # refuses other names
+        known_variables(model, X, u)  # raises an error for other names
     _check_counts(
         states=(model.state_names_, columns.schema.state_names),
         inputs=(model.input_names_, columns.schema.input_names),
@@ -124,7 +124,7 @@ def adapted(
     targets = recipe.loss.targets(rows, model.field_.values)
     known = model.knowledge()
     result = adapt(model.field_, replace(rows, targets=targets), known)
-    # known coefficients, which scaling would round
+    # restore known coefficients, which scaling would round
     coefficients = known.rounded(np.array(result.coefficients))
     names = model.field_.features.names
     certificate = certify(result, model.output_names_, names, normalized=recipe.solver.normalize)
@@ -154,7 +154,7 @@ def refinement_of(model: AbstractModel, X: Any, t: Any, u: Any) -> tuple[Refinem
 
 
 def _trajectories(model: AbstractModel, X: Any, t: Any, u: Any) -> Dataset:
-    """Return the data as runs in time, with the names that the model knows."""
+    """Return the data as runs in time, with the names of the model's variables."""
     if t is None and given_dataset(X) is None:
         raise InputError(
             "refine() matches trajectories and needs times: give states X with t=..., or a Dataset."
@@ -164,7 +164,7 @@ def _trajectories(model: AbstractModel, X: Any, t: Any, u: Any) -> Dataset:
     if model.clock_:
         data = data.with_parts(time_name=model.clock_).with_time_input()
     if t is None:
-        known_variables(model, data, None)  # refuses other names
+        known_variables(model, data, None)  # raises an error for other names
         return data
     _check_counts(
         states=(model.state_names_, data.state_names),
@@ -174,7 +174,7 @@ def _trajectories(model: AbstractModel, X: Any, t: Any, u: Any) -> Dataset:
 
 
 def _check_counts(**names: tuple[Sequence[str], Sequence[str]]) -> None:
-    """Refuse data whose numbers of variables differ from those of the model."""
+    """Raise an error if the data and the model have different numbers of variables."""
     for what, (known, given) in names.items():
         if len(known) != len(given):
             raise InputError(f"The model has {len(known)} {what}; the data have {len(given)}.")

@@ -12,12 +12,12 @@ _MODELS = {kind.__name__: kind for kind in (OrthoReg, STLSQ, PINN, UniversalODE)
 
 
 def load(path: str | os.PathLike[str]) -> AbstractModel:
-    """Load a model that `save` wrote. No code from the file is run.
+    """Load a model file written by `save`. No code from the file is run.
 
     Parameters
     ----------
     path
-        a `.orthoreg` file, of this version or of an earlier one.
+        path of a `.orthoreg` file, written by this version or an earlier one.
 
     Returns
     -------
@@ -42,6 +42,6 @@ def load(path: str | os.PathLike[str]) -> AbstractModel:
         if isinstance(error, ModelFileError):
             raise
         raise ModelFileError(
-            f"'{os.path.basename(path)}' is not a whole orthoreg model file: "
-            f"its parts do not fit together ({error})."
+            f"'{os.path.basename(path)}' is not a complete orthoreg model file: "
+            f"its parts are inconsistent ({error})."
         ) from None

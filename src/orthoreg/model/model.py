@@ -1,5 +1,5 @@
-"""`AbstractModel`: the scikit-learn contract, simulation and files, as thin methods over the layers
-below."""
+"""`AbstractModel`: the scikit-learn contract, simulation and files, as thin methods over the lower
+layers."""
 
 import os
 from collections.abc import Sequence
@@ -37,19 +37,19 @@ from .validation import (
     training_rows,
 )
 
-if TYPE_CHECKING:  # imported by `explain`, which few fits are followed by
+if TYPE_CHECKING:  # imported by `explain`, which few sessions call
     from ..search.formulas import Atom
     from .explanation import Explanation
 
 
 class AbstractModel(AbstractReading, AbstractEstimator):
-    """A model that can be fitted, simulated, explained and saved. A final class adds its
-    constructor and `recipe`."""
+    """A model that can be fitted, simulated, explained and saved. A final class adds a constructor
+    and `recipe`."""
 
     seed: Any
-    feature_names_in_: Any  # scikit-learn's: set when a frame with column names was fitted
+    feature_names_in_: Any  # scikit-learn's attribute, set after a fit to a frame with column names
     n_features_in_: int
-    _summary: Summary | None = None  # the latest one, which a model file keeps
+    _summary: Summary | None = None  # the latest summary, which model files store
 
     # -- learning ------------------------------------------------------------------------
 
@@ -64,14 +64,14 @@ class AbstractModel(AbstractReading, AbstractEstimator):
         y
             derivatives at the rows of `X`, (N, n).
         t
-            times of the rows, or the step between them.
+            times of the rows, or the time step between them.
         u
             inputs at the rows, (T, m) or a list of arrays.
 
         Returns
         -------
         model
-            this model, fitted; learned attributes end in `_`.
+            this model, fitted. Learned attributes end in `_`.
 
         Examples
         --------
@@ -85,7 +85,7 @@ class AbstractModel(AbstractReading, AbstractEstimator):
         return fit_together([self], X, y, t=t, u=u)[0]
 
     def _learn(self, fit: Fit, columns: Columns, runs: TrainingRuns | None = None) -> Self:
-        """Store a fit; `runs` are given if the fit did not follow their trajectories."""
+        """Store a fit. `runs` are given if the fit did not follow their trajectories."""
         recipe, known = self.recipe(), self._knowledge(fit.field.features, columns)
         bounds = parameter_bounds(recipe.library) | known.parameter_bounds
         return self._hold(fit.with_columns(columns, known, bounds, runs))
@@ -106,11 +106,11 @@ class AbstractModel(AbstractReading, AbstractEstimator):
         """Return a new model for a similar system. The terms and the residual are kept, and the
         coefficients are refitted to new data. This model does not change.
 
-        Coefficients are expected to differ from the old ones by some share of their size. This
-        share is estimated from the new data, and so are the errors of the changes, by run or
-        stretch, because errors of neighbouring rows are correlated. A change that the data
-        determine is made in full, as by least squares; one that they do not determine is not made,
-        and one between is made in part. Therefore a few rows are sufficient.
+        Coefficients are assumed to change by a fraction of their size. This fraction is estimated
+        from the new data, as are the errors of the changes, by run or stretch, because errors of
+        neighbouring rows are correlated. A change that the data determine equals the least-squares
+        change, a change that they do not determine is zero, and other changes are in between.
+        A few rows are therefore sufficient.
 
         The new `certificate_` is evaluated on the new data. It claims no bound, because the
         residual is orthogonal on the old data only.
@@ -139,15 +139,15 @@ class AbstractModel(AbstractReading, AbstractEstimator):
         return copy(self)._hold(self.fit_.with_field(*adapted(self, X, y, t, u)))
 
     def refine(self, X: Any, *, t: Any = None, u: Any = None) -> Self:
-        """Return a new model with the same terms, whose constants match whole trajectories. This
+        """Return a new model with the same terms and constants that fit whole trajectories. This
         model does not change.
 
-        Coefficients, parameters inside terms, the residual's weights and the initial states are
-        estimated together, first on short segments, then on longer ones. Neither smoothing nor
-        differences are used. The new constants are kept only if they forecast held-out runs, or
-        the end of a single run, at least as well. `refinement_` contains the gain (`.status`) and
-        the uncertainty of the constants (`.covariance`, `.interval()`), which `bootstrap` and the
-        summary then show. Wrong terms are not repaired.
+        Coefficients, parameters inside terms, weights of the residual and initial states are
+        estimated jointly, first on short and then on longer segments, without smoothing or finite
+        differences. The new constants are kept only if they forecast held-out runs, or the end of a
+        single run, at least as well. `refinement_` describes the gain (`.status`) and the
+        uncertainty of the constants (`.covariance`, `.interval()`), which `bootstrap` and the
+        summary then show. Wrong terms are not corrected.
 
         Parameters
         ----------
@@ -193,15 +193,15 @@ class AbstractModel(AbstractReading, AbstractEstimator):
         """Search for formulas that the model's library lacks.
 
         Formulas of a catalogue are fitted together with the library's terms, so coefficients may
-        change when a formula is added. There are no proposals if nothing is clearly better than the
-        library. Proposals obey the model's physics. This model does not change.
+        change when a formula is added. There are no proposals unless a formula clearly improves the
+        library. Proposals satisfy the model's physics. This model does not change.
 
         Parameters
         ----------
         X, y, t, u
             the data, as for `fit`.
         atoms
-            formulas of your own.
+            additional formulas.
         functions_of_time
             whether oscillations and trends in time are candidates.
         minutes
@@ -211,7 +211,7 @@ class AbstractModel(AbstractReading, AbstractEstimator):
         -------
         found
             an `Explanation`: `.proposals` are ranked formulas with their evidence, and `.accept(i)`
-            returns a new model with those terms.
+            returns a new model with the terms of proposal i.
 
         Examples
         --------
@@ -228,12 +228,12 @@ class AbstractModel(AbstractReading, AbstractEstimator):
         return explanation_of(self, X, y, t, u, atoms, minutes, functions_of_time)
 
     def knowledge(self) -> Knowledge:
-        """Return what is known of the coefficients besides the data, as constraints.
+        """Return the prior knowledge about coefficients, as constraints.
 
         Returns
         -------
         knowledge
-            `.fixed` and `.values`: which coefficients were given, and their values.
+            `.fixed` marks the given coefficients, and `.values` has their values.
 
         Examples
         --------
@@ -248,7 +248,7 @@ class AbstractModel(AbstractReading, AbstractEstimator):
         return self.fit_.knowledge
 
     def _knowledge(self, features: FeatureMap, columns: Columns) -> Knowledge:
-        """Return what is known of the coefficients for these terms and columns."""
+        """Return the prior knowledge about coefficients for these terms and columns."""
         schema, outputs = columns.schema, columns.outputs
         given = {
             outputs.index(position): schema.state_names.index(velocity)
@@ -260,10 +260,10 @@ class AbstractModel(AbstractReading, AbstractEstimator):
         clock = features.variables.index(schema.time_input) if schema.time_input else None
         return knowledge_of(recipe, features.variables, outputs, given, clock)
 
-    # -- using ---------------------------------------------------------------------------
+    # -- use -----------------------------------------------------------------------------
 
     def predict(self, X: Any, u: Any = None) -> np.ndarray:
-        """Return the derivatives at states.
+        """Return the derivatives at the given states.
 
         Parameters
         ----------
@@ -275,7 +275,7 @@ class AbstractModel(AbstractReading, AbstractEstimator):
         Returns
         -------
         derivatives
-            (N, n), in the order of `output_names_`.
+            derivatives (N, n), in the order of `output_names_`.
 
         Examples
         --------
@@ -300,7 +300,7 @@ class AbstractModel(AbstractReading, AbstractEstimator):
         Returns
         -------
         symbolic, neural
-            the parts of the equations and of the residual, (N, n) each.
+            contributions of the equations and of the residual, (N, n) each.
 
         Examples
         --------
@@ -317,7 +317,7 @@ class AbstractModel(AbstractReading, AbstractEstimator):
         return self._shaped(field.symbolic(variables)), self._shaped(field.neural(variables))
 
     def distance(self, X: Any, u: Any = None) -> np.ndarray:
-        """Return the distance of each state from the training data, as `Gate` measures it.
+        """Return the distance of each state from the training data, as measured by `Gate`.
 
         Parameters
         ----------
@@ -327,7 +327,7 @@ class AbstractModel(AbstractReading, AbstractEstimator):
         Returns
         -------
         distance
-            (N,): 1 at the edge of the training data, smaller inside.
+            distances (N,): 1 at the edge of the training data, smaller inside.
 
         Examples
         --------
@@ -340,7 +340,7 @@ class AbstractModel(AbstractReading, AbstractEstimator):
         check_is_fitted(self)
         if self.field_.region is None:
             raise InputError(
-                "The model has no gate, which measures distance; fit one with gate=Gate()."
+                "Only models with a gate can measure distance; fit a model with gate=Gate()."
             )
         return self.field_.region.distance(known_variables(self, X, u))
 
@@ -362,7 +362,7 @@ class AbstractModel(AbstractReading, AbstractEstimator):
         Returns
         -------
         r2
-            1 for a perfect model, 0 for one that predicts the mean.
+            1 for perfect predictions, 0 for predictions of the mean.
 
         Examples
         --------
@@ -385,17 +385,17 @@ class AbstractModel(AbstractReading, AbstractEstimator):
         return float(r2_score(y, self.predict(X, u), sample_weight=sample_weight))
 
     def target_derivatives(self, data: Dataset) -> np.ndarray:
-        """Return the derivatives at the rows of a dataset that the model's loss compares with.
+        """Return the derivatives to which the model's loss compares predictions, for a dataset.
 
         Parameters
         ----------
         data
-            the runs.
+            runs.
 
         Returns
         -------
         derivatives
-            (N, n): measured or estimated derivatives.
+            measured or estimated derivatives (N, n).
 
         Examples
         --------
@@ -420,32 +420,32 @@ class AbstractModel(AbstractReading, AbstractEstimator):
         throw: bool = False,
         rtol: float = 1e-8,
     ) -> Rollout:
-        """Return the trajectory from one initial state, or from many at once.
+        """Return the trajectory from one initial state, or from several at once.
 
         Parameters
         ----------
         x0
-            the state at the first time, (n,), or several, (B, n).
+            state at the first time, (n,), or several states, (B, n).
         t
             increasing times, (T,).
         u
-            the inputs: their values at `t`, (T, m) or (B, T, m); a function of time that returns m
+            inputs: their values at `t`, (T, m) or (B, T, m); a function of time that returns m
             values; or a pandas Series or frame indexed by time.
         interpolation
-            how inputs change between samples, for all inputs or as a dict by input: "cubic" (a
-            smooth curve), "linear" or "hold" (the last value). `input_interpolation_` if None.
+            interpolation of inputs between samples, for all inputs or as a dict by input: "cubic"
+            (a smooth curve), "linear" or "hold" (the last value). `input_interpolation_` if None.
         throw
-            whether to raise if a rollout does not complete.
+            whether to raise an error if a rollout does not complete.
         rtol
             relative tolerance of the integration.
 
         Returns
         -------
         rollout
-            `.x` (T, n) or (B, T, n). Divergence does not raise: `.status` is how the rollout ended,
-            `.stopped_at` when, and `.message` where, with the dominant term. With a gate,
-            `.left_at` is the first of the times `t` at which the state is outside the training
-            data.
+            a `Rollout` with states `.x` (T, n) or (B, T, n). Divergence does not raise an error:
+            `.status` states how the rollout ended, `.stopped_at` when, and `.message` where, with
+            the dominant term. With a gate, `.left_at` is the first of the times `t` at which the
+            state is outside the training data.
 
         Examples
         --------
@@ -475,12 +475,12 @@ class AbstractModel(AbstractReading, AbstractEstimator):
         Parameters
         ----------
         data
-            the runs. A noisy run starts from the state that matches its first rows best: a tenth of
-            them, at least 10 and at most 50.
+            runs. A noisy run starts from the state whose trajectory fits its first rows best: a
+            tenth of the rows, at least 10 and at most 50.
         interpolation
-            as in `simulate`.
+            interpolation of inputs, as in `simulate`.
         rtol
-            relative tolerance of the integration: by default 1e-8, for noisy runs 1e-6.
+            relative tolerance of the integration: by default 1e-8, or 1e-6 for noisy runs.
 
         Returns
         -------
@@ -524,7 +524,7 @@ class AbstractModel(AbstractReading, AbstractEstimator):
             rtol,
         )  # fmt: skip
 
-    # -- reading -------------------------------------------------------------------------
+    # -- summary -------------------------------------------------------------------------
 
     @one_thread()
     def summary(
@@ -536,16 +536,16 @@ class AbstractModel(AbstractReading, AbstractEstimator):
         u: Any = None,
         forecasts: Sequence[Rollout] | None = None,
     ) -> Summary:
-        """Return a summary of the model on these data, with advice on what to try next.
+        """Return a summary of the model on these data, with advice on next steps.
 
-        The summary can be printed, or read as `.verdict`, `.advice`, `.scores`, `.terms` and
+        The summary can be printed, or accessed as `.verdict`, `.advice`, `.scores`, `.terms` and
         `.to_dict()`. At most 256 runs are forecast.
 
         Parameters
         ----------
         X, y, t, u
-            the data, as for `fit`. Without data, the latest summary is returned, which a model file
-            keeps, or else a summary of the fit.
+            data, as for `fit`. Without data, the latest summary is returned (model files store it),
+            or a summary of the fit if there is none.
         forecasts
             forecasts of `orthoreg.findings.forecast_sample(data)`, if they are already computed.
 
@@ -594,7 +594,7 @@ class AbstractModel(AbstractReading, AbstractEstimator):
         Parameters
         ----------
         path
-            the file; an existing file is replaced. `orthoreg.load` reads it.
+            path of the file; an existing file is replaced. `orthoreg.load` reads the file.
 
         Examples
         --------

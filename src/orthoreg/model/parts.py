@@ -1,4 +1,4 @@
-"""The contents of a model file: a fitted model as plain data and arrays, and back."""
+"""Conversion of a fitted model to plain data and arrays for a model file, and back."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -74,20 +74,20 @@ def model_parts(
 
 
 def model_params(manifest: dict[str, Any], known: Sequence[str]) -> dict[str, Any]:
-    """Return the constructor's arguments, which `known` names."""
+    """Return the constructor arguments whose names are in `known`."""
     params = decode(manifest["params"])
     if "gate" in known:
-        params = {"gate": None} | params  # files from before gates existed
+        params = {"gate": None} | params  # files written before gates existed
     if params.get("selection") is not None and params.get("sparsity") is not None:
         params["selection"] = None  # earlier versions ignored it
     return params
 
 
 def restored(manifest: dict[str, Any], arrays: Arrays) -> tuple[Fit, Columns, Accepted]:
-    """Return everything learned from the parts of a file; refuse inconsistent parts."""
+    """Return all learned data from the parts of a file. Raise an error if they are inconsistent."""
     field = field_from_parts(manifest["field"], arrays)
     schema = Schema.from_dict(manifest)
-    linear = dict.fromkeys(schema.input_names, "linear")  # files from before inputs had a choice
+    linear = dict.fromkeys(schema.input_names, "linear")  # files written before this was an option
     names, outputs = schema.state_names, tuple(manifest["outputs"])
     columns = Columns(
         schema,
@@ -103,7 +103,7 @@ def restored(manifest: dict[str, Any], arrays: Arrays) -> tuple[Fit, Columns, Ac
         field.features.variables, len(field.features.allowed)
     )  # fmt: skip
     if not fits or not known:
-        raise ModelFileError("The model file is inconsistent: its names do not fit together.")
+        raise ModelFileError("The model file is inconsistent: its names do not match.")
     shape = field.coefficients.shape
     fit = Fit(
         field,

@@ -1,4 +1,4 @@
-"""`from_pysindy`: fitted models of PySINDy as models of this package."""
+"""`from_pysindy`: convert fitted models of PySINDy to models of this package."""
 
 import re
 from typing import Any
@@ -24,14 +24,14 @@ def from_pysindy(model: Any) -> OrthoReg:
     Parameters
     ----------
     model
-        a fitted `pysindy.SINDy` of ordinary differential equations, with or without inputs. Its
+        fitted `pysindy.SINDy` of ordinary differential equations, with or without inputs. Its
         library may be polynomial, Fourier, identity, a combination of these, or a `CustomLibrary`
         whose `function_names` are formulas.
 
     Returns
     -------
     model
-        an `OrthoReg` with the terms as its library and no residual. Errors in its `certificate_`
+        an `OrthoReg` with these terms as its library and no residual. Errors in its `certificate_`
         are NaN, because the training data are unknown; `model.summary(data)` evaluates the
         equations.
 
@@ -63,7 +63,7 @@ def from_pysindy(model: Any) -> OrthoReg:
     read = _terms(model.feature_library, names, np.any(coefficients, axis=0))
     parsed = [k for k, term in enumerate(read) if term is not None]
     terms = [term for term in read if term is not None]
-    merged = list(dict.fromkeys(terms))  # Fourier terms may write one formula twice
+    merged = list(dict.fromkeys(terms))  # Fourier terms may repeat a formula
     table = np.zeros((n_states, len(merged)))
     for k, term in zip(parsed, terms, strict=True):
         table[:, merged.index(term)] += coefficients[:, k]
@@ -72,7 +72,7 @@ def from_pysindy(model: Any) -> OrthoReg:
 
 
 def _terms(library: Any, names: tuple[str, ...], used: Any) -> list[Expression | None]:
-    """Return the formula of each PySINDy term; None for an unused term that cannot be parsed."""
+    """Return the formula of each PySINDy term, or None for an unused term that cannot be parsed."""
     plain = [f"q{i}" for i in range(len(names))]
     try:
         written = library.get_feature_names(plain)
@@ -88,7 +88,7 @@ def _terms(library: Any, names: tuple[str, ...], used: Any) -> list[Expression |
         if term is None and used[k]:
             raise InputError(
                 f"from_pysindy cannot read the term '{text}', where q0, q1, ... are the variables; "
-                f"give the CustomLibrary function_names that write it as a formula."
+                f"give the CustomLibrary function_names that return formulas."
             )
         terms.append(None if term is None else rename(term, names))
     return terms
@@ -96,7 +96,7 @@ def _terms(library: Any, names: tuple[str, ...], used: Any) -> list[Expression |
 
 def _read(text: str, plain: list[str], points: np.ndarray, values: np.ndarray) -> Expression | None:
     """Return the formula of a PySINDy term name if it has the same values, or None."""
-    # a space between two factors stands for a product: "q0 q1^2", "sin(2 q0)"
+    # a space between two factors denotes a product: "q0 q1^2", "sin(2 q0)"
     formula = re.sub(r"(?<=[\w)]) +(?=[\w(])", "*", text.strip())
     try:
         term = parse(formula, plain)
@@ -108,7 +108,7 @@ def _read(text: str, plain: list[str], points: np.ndarray, values: np.ndarray) -
 
 
 def _range(model: Any, terms: list[Expression | None], n_states: int) -> np.ndarray:
-    """Return the smallest and largest state that PySINDy stored, or zeros."""
+    """Return the minimum and maximum of each state as stored by PySINDy, or zeros."""
     ranges = np.zeros((2, n_states))
     seen = getattr(model.optimizer, "Theta_", None)
     if seen is None or np.shape(seen)[1] != len(terms):

@@ -1,4 +1,4 @@
-"""`AbstractReading`: equations and uncertainty of a fitted model, as text and as plain data."""
+"""`AbstractReading`: equations and uncertainty of a fitted model, as text and plain data."""
 
 import abc
 from collections.abc import Mapping
@@ -46,7 +46,7 @@ class AbstractReading(AbstractExports):
 
     @property
     def loss_(self) -> AbstractLoss | None:
-        """The loss of the fit with its decisions on the data; None in a model from a file."""
+        """The loss of the fit, with its decisions on the data; None if the model is from a file."""
         return self._columns.loss
 
     @property
@@ -55,7 +55,7 @@ class AbstractReading(AbstractExports):
 
     @abc.abstractmethod
     def recipe(self) -> Recipe:
-        """Return the parts of the model; raise an error for invalid parts."""
+        """Return the components of the model, or raise an error if any are invalid."""
 
     def equations(self, precision: int = 4) -> list[str]:
         """Return the equations as text.
@@ -68,8 +68,9 @@ class AbstractReading(AbstractExports):
         Returns
         -------
         lines
-            one per equation, with '+ residual' if the network contributes, '(given)' for given
-            equations, and '(told: ...)' for a network trained towards a known equation. An equation
+            one line per equation, with '+ residual' if the network contributes, '(given)' for given
+            equations, and '(trained towards: ...)' for a network trained towards a known equation.
+            A second-order equation is one line: "theta'' = -1.000 sin(theta)".
             of second order is one line: "theta'' = -1.000 sin(theta)".
 
         Examples
@@ -91,7 +92,7 @@ class AbstractReading(AbstractExports):
         )  # equations that a network is trained towards
         names = [self.output_names_[c] for c in self._printed_equations()]
         return [
-            f"{line} (told: {told[name]})" if name in told else line
+            f"{line} (trained towards: {told[name]})" if name in told else line
             for line, name in zip(lines, names, strict=True)
         ]
 
@@ -110,11 +111,11 @@ class AbstractReading(AbstractExports):
         return export.printed_equations(self.output_names_, self.velocity_of_)
 
     def __str__(self) -> str:
-        """Return the constructor's call and, after a fit, the equations."""
+        """Return the constructor call and, after a fit, the equations."""
         return "\n".join([repr(self), *(self.equations() if hasattr(self, "field_") else [])])
 
     def _html_repr(self) -> str:
-        """Return the equations, after a fit, and the constructor's call as HTML."""
+        """Return the equations (after a fit) and the constructor call as HTML."""
         lines = self.to_mathml() if hasattr(self, "field_") else []
         return f"{html_lines(lines)}<pre>{escape(repr(self))}</pre>"
 
@@ -127,7 +128,7 @@ class AbstractReading(AbstractExports):
         Returns
         -------
         indices
-            in the order of `output_names_`.
+            indices in the order of `output_names_`.
 
         Examples
         --------
@@ -187,7 +188,7 @@ class AbstractReading(AbstractExports):
 
     @property
     def given_(self) -> tuple[str, ...]:
-        """The states with completely given equations, including all numbers."""
+        """The states whose equations are given completely, including all numbers."""
         check_is_fitted(self)
         names = (self.output_names_[c] for c in self.knowledge().given_equations)
         return tuple(name for name in names if name not in self.velocity_of_)
@@ -195,7 +196,7 @@ class AbstractReading(AbstractExports):
     @property
     def parameter_intervals_(self) -> dict[str, tuple[float, float]]:
         """The 95% intervals of the constants in `parameters_`, if the fit determines them. All
-        constants are estimated together, within their bounds."""
+        constants are estimated jointly, within their bounds."""
         check_is_fitted(self)
         estimates = self.fit_.estimates
         if estimates is None:
@@ -214,9 +215,9 @@ class AbstractReading(AbstractExports):
         Returns
         -------
         pairs
-            pairs of names (`first`, `second`) with a correlation (`value`) beyond 0.95, strongest
-            first. A coefficient is named by its equation and term, a constant of `parameters_` by
-            its name.
+            pairs of names (`first`, `second`) with a correlation (`value`) above 0.95, strongest
+            first. A coefficient is named by its equation and term, and a constant in `parameters_`
+            by its own name.
 
         Examples
         --------

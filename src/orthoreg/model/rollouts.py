@@ -1,4 +1,4 @@
-"""Simulations of a fitted field, with a message on the cause of each failure."""
+"""Simulations of a fitted field, with messages that state the cause of each failure."""
 
 import math
 from dataclasses import replace
@@ -49,14 +49,14 @@ def rollouts(
             messages[i] = _cause(field, messages[i], z, names, equations, np.maximum(size, 1e-300))
         if left_at[i] is not None:
             messages[i] = (
-                f"The rollout left the training data at t = {left_at[i]:.6g}; from there on it is "
+                f"The rollout left the training data at t = {left_at[i]:.6g}; from then on, it is "
                 f"extrapolation. {messages[i]}"
             ).strip()
     return replace(rollout, message=messages, left_at=left_at)
 
 
 def _in_numpy(field: HybridField, jumping: SwitchedField | None, owner: HybridField) -> NumpyField:
-    """Return the field for many rollouts at once, with the cost of a row."""
+    """Return the field for many rollouts at once, with the cost of one row."""
 
     def slope(t: Any, x: Any, u: Any) -> np.ndarray:
         return field.values(x if u is None else np.hstack([x, u]))
@@ -68,7 +68,7 @@ def _in_numpy(field: HybridField, jumping: SwitchedField | None, owner: HybridFi
 
 
 def _ends(rollout: Rollout, inputs: Inputs | None, rows: list[int]) -> Float[np.ndarray, "r V"]:
-    """Return states and inputs at which these failed rollouts ended."""
+    """Return the states and inputs at which these failed rollouts ended."""
     states = np.stack([rollout.stopped_state[i] for i in rows])
     if inputs is None:
         return states
@@ -79,7 +79,7 @@ def _ends(rollout: Rollout, inputs: Inputs | None, rows: list[int]) -> Float[np.
 def _first_outside(
     field: HybridField, rollout: Rollout, inputs: Inputs | None
 ) -> list[float | None]:
-    """Return the first time at which each state is outside the field's region; NaN is ignored."""
+    """Return the first time at which each rollout is outside the field's region, ignoring NaN."""
     if field.region is None:
         return [None] * len(rollout.x)
     count, points, n = rollout.x.shape
@@ -102,8 +102,8 @@ def _cause(
     equations: tuple[str, ...],
     size: Float[np.ndarray, " n"],
 ) -> str:
-    """Return the message with the final state and the largest term there, relative to the size of
-    each state."""
+    """Return the message, extended by the final state and the largest term there, relative to the
+    size of each state."""
     parts = [
         (name, equation, abs(value) / size[equation] if math.isfinite(value) else math.inf)
         for name, equation, value in field.contributions(z)
@@ -114,6 +114,6 @@ def _cause(
         name, equation, _ = max(parts, key=lambda part: part[2])
         dominant = f"; the term {name} in {equations[equation]}' dominates there"
     return (
-        f"{message} ({where}){dominant}. Start nearer to the training data, choose a shorter "
+        f"{message} ({where}){dominant}. Start closer to the training data, choose a shorter "
         f"horizon, or use fewer terms."
     )

@@ -1,4 +1,4 @@
-"""`tune`: the weights lam and mu with the smallest prediction error on held-out runs."""
+"""`tune`: select the weights lam and mu with the smallest prediction error on held-out runs."""
 
 import math
 from collections.abc import Sequence
@@ -40,13 +40,13 @@ def tune(
     sparsities: Sequence[float] | None = None,
     folds: int = 5,
 ) -> Tuning:
-    """Choose the `orthogonality` and `sparsity` that predict held-out runs best.
+    """Select the `orthogonality` and `sparsity` that predict held-out runs best.
 
-    This is the paper's protocol, with 50 x 50 pairs by default. Each pair is solved exactly from
-    the moments of one pass over the data. The folds are whole runs if there are enough. The weights
-    belong to the objective of `solver=Exact()`; for other solvers, scikit-learn's
-    `GridSearchCV(model, grid).fit(data)` does the same with one fit per pair, also over whole runs.
-    If rho is chosen from the data, the path uses the best rho for the model's own weights, and the
+    This is the paper's protocol, with 50 x 50 pairs by default. Each pair is solved exactly, from
+    moments gathered in one pass over the data. The folds are whole runs if there are enough runs.
+    The weights belong to the objective of `solver=Exact()`. For other solvers, use scikit-learn's
+    `GridSearchCV(model, grid).fit(data)`, which needs one fit per pair and also splits by runs. If
+    rho is chosen from the data, the path uses the best rho for the model's initial weights, and the
     returned model chooses rho again.
 
     Parameters
@@ -56,9 +56,9 @@ def tune(
     X, y, t, u
         the data, as for `OrthoReg.fit`.
     orthogonalities, sparsities
-        the candidate values; 50 each if None.
+        candidate values; 50 each if None.
     folds
-        number of parts that the runs are divided into.
+        number of parts into which the runs are divided.
 
     Returns
     -------
@@ -77,14 +77,14 @@ def tune(
     solver = getattr(model, "solver", None)
     if not isinstance(model, OrthoReg) or not isinstance(solver, Exact):
         raise InputError(
-            f"tune needs a model with solver=Exact() or Exact(normalize=True), since the weights "
+            f"tune needs a model with solver=Exact() or Exact(normalize=True), because the weights "
             f"belong to its objective; got {model!r}. Use scikit-learn's GridSearchCV for other "
             f"models."
         )
     if model.selection is not None:
         raise InputError(
-            f"tune chooses the terms by sparsity; got a model with selection={model.selection!r}. "
-            f"Leave selection out."
+            f"tune selects the terms by sparsity; got a model with selection={model.selection!r}. "
+            f"Omit selection."
         )
     if isinstance(folds, bool) or not isinstance(folds, int) or folds < 2:
         raise InputError(f"folds must be a whole number of at least 2; got {folds!r}.")
@@ -92,7 +92,7 @@ def tune(
     for lam, mu in [(lam, 0.0) for lam in lams] + [(0.0, mu) for mu in sparsities or ()]:
         Regularization(mu, lam, 0.0)
     copy: Any = clone(model)
-    # the path does not depend on the sparsity, and the choice of rho little
+    # the path does not depend on the sparsity, and the choice of rho hardly does
     copy.set_params(sparsity=0.0 if copy.sparsity is None else copy.sparsity)
     recipe = copy.recipe()
     runs = given_runs(X, y, t, u)

@@ -1,4 +1,4 @@
-"""Checks of user input, and its conversion to datasets, rows and arrays."""
+"""Validation of user input, and its conversion to datasets, rows and arrays."""
 
 import re
 import warnings
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 def given_dataset(X: Any) -> Dataset | None:
-    """Return a `Dataset` if the input is one or a list of them; the sample of chunked data."""
+    """Return a `Dataset` if the input is one or a list of them, or the sample of chunked data."""
     if isinstance(X, Dataset):
         return X
     if isinstance(X, ChunkedDataset):
@@ -45,12 +45,13 @@ def given_dataset(X: Any) -> Dataset | None:
 
 
 def given_runs(X: Any, y: Any, t: Any, u: Any) -> Dataset | ChunkedDataset | None:
-    """Return the input as a `Dataset`, like `as_dataset`; chunked data are returned as they are."""
+    """Return the input as a `Dataset`, as `as_dataset` does. Chunked data are returned
+    unchanged."""
     if not isinstance(X, ChunkedDataset):
         return as_dataset(X, y, t, u)
     if y is not None or t is not None or u is not None:
         raise InputError(
-            "A ChunkedDataset carries its own times, inputs and derivatives; leave t, u and y out."
+            "A ChunkedDataset has its own times, inputs and derivatives; omit t, u and y."
         )
     return X
 
@@ -71,15 +72,13 @@ def as_dataset(X: Any, y: Any, t: Any, u: Any) -> Dataset | None:
             )
         return None if t is None else Dataset.from_arrays(X, t, u)
     if y is not None or t is not None or u is not None:
-        raise InputError(
-            "A Dataset carries its own times, inputs and derivatives; leave t, u and y out."
-        )
+        raise InputError("A Dataset has its own times, inputs and derivatives; omit t, u and y.")
     return data
 
 
 def known_dataset(model: "AbstractModel", X: Any, y: Any, t: Any, u: Any) -> Dataset | None:
-    """Return the input as a `Dataset` with the states of a fitted model. Velocities are added to
-    positions, and plain arrays get the model's names."""
+    """Return the input as a `Dataset` with the states of a fitted model. Velocities of positions
+    are added, and plain arrays get the model's names."""
     data = as_dataset(X, y, t, u)
     if data is not None and model.clock_:
         data = data.with_parts(time_name=model.clock_).with_time_input()
@@ -93,8 +92,8 @@ def known_dataset(model: "AbstractModel", X: Any, y: Any, t: Any, u: Any) -> Dat
 
 
 def in_states_of(model: "AbstractModel", data: Dataset | ChunkedDataset) -> Dataset:
-    """Return the data with the velocities and the time input of a fitted model; the sample of
-    chunked data."""
+    """Return the data with the velocities and the time input of a fitted model, or the sample of
+    chunked data with them."""
     if isinstance(data, ChunkedDataset):
         data = data.sample
     if model.clock_:
@@ -113,8 +112,8 @@ Data = TypeVar("Data", bound=Dataset | ChunkedDataset)
 
 
 def with_time_input(data: Data, physics: Physics | None, library: AbstractLibrary) -> Data:
-    """Return the data with time as an input, if a known equation or the library names it and no
-    column does."""
+    """Return the data with time as an input, if a known equation or the library refers to it and no
+    column has its name."""
     sample = data.sample if isinstance(data, ChunkedDataset) else data
     _check_columns(sample, physics)
     name = sample.time_name
@@ -126,7 +125,7 @@ def with_time_input(data: Data, physics: Physics | None, library: AbstractLibrar
 
 
 def _check_columns(data: Dataset, physics: Physics | None) -> None:
-    """Refuse a known equation with a column that was not read: the name would be a constant."""
+    """Raise an error if a known equation refers to an unread column, which would be a constant."""
     if physics is None:
         return
     constants = {*dict(physics.values), *dict(physics.bounds)}
@@ -174,13 +173,13 @@ def run_rows(data: Dataset | ChunkedDataset, loss: AbstractLoss) -> tuple[AnyRow
 def training_rows(
     model: AbstractEstimator, loss: AbstractLoss, X: Any, y: Any, t: Any, u: Any
 ) -> tuple[Rows, Columns]:
-    """Return any kind of input as rows with their columns; the sample of chunked data."""
+    """Return any kind of input as rows with their columns, or the sample of chunked data."""
     data = as_dataset(X, y, t, u)
     if data is not None:
         found, columns = run_rows(data, loss)
         assert isinstance(found, Rows)
         return found, columns
-    probe = copy(model)  # scikit-learn sets attributes, which a failed fit must not
+    probe = copy(model)  # scikit-learn sets attributes, even if the fit fails
     checked: Any = validate_data(
         probe, X, y, multi_output=True, y_numeric=True, dtype=np.float64, ensure_min_samples=2
     )
@@ -210,18 +209,18 @@ def training_rows(
 
 
 def warn_of_few_rows(rows: int, n_states: int, n_terms: int) -> None:
-    """Warn of fewer rows than states, as in a transposed array, or than the terms of an equation
-    need."""
+    """Warn if there are fewer rows than states, as in a transposed array, or too few rows for the
+    terms of an equation."""
     sentence = None
     if rows < n_states:
         sentence = (
-            f"The data hold {rows} rows of {n_states} states. Rows are times and columns are "
+            f"The data have {rows} rows of {n_states} states. Rows are times and columns are "
             f"states: did you mean x.T, the transposed data?"
         )
     elif rows < (enough := max(limits.MIN_ROWS_PER_TERM * n_terms, limits.MIN_ROWS)):
         smaller = " or choose a smaller library" if enough > limits.MIN_ROWS else ""
         sentence = (
-            f"The data hold {rows} rows, few for {n_terms} candidate terms in each equation: many "
+            f"The data have only {rows} rows for {n_terms} candidate terms in each equation: many "
             f"equations fit such data. Measure at least {enough} rows{smaller}."
         )
     if sentence:
@@ -229,15 +228,15 @@ def warn_of_few_rows(rows: int, n_states: int, n_terms: int) -> None:
 
 
 def _warn_of_a_scaler(X: np.ndarray) -> None:
-    """Warn of standardised states, since their derivatives may not be."""
+    """Warn of standardized states, because their derivatives may not be standardized."""
     with np.errstate(all="ignore"):
         standard = np.abs(X.mean(axis=0)).max() < limits.STANDARD_TOLERANCE
         standard &= np.abs(X.std(axis=0) - 1).max() < limits.STANDARD_TOLERANCE
     if standard and len(X) > 2:
         warnings.warn(
             "Every column of X has mean 0 and standard deviation 1, as after a StandardScaler. y "
-            "must hold the derivatives of these scaled states, not of the measured ones. A "
-            "scaler is not needed: fit the states as they were measured.",
+            "must contain the derivatives of these scaled states, not of the measured states. A "
+            "scaler is not needed: fit the states as measured.",
             DataWarning,
             stacklevel=5,
         )
@@ -258,12 +257,12 @@ def known_variables(model: "AbstractModel", X: Any, u: Any) -> np.ndarray:
         states = X
     elif (data := given_dataset(X)) is not None:
         if u is not None:
-            raise InputError("A Dataset carries its own inputs; leave u out.")
+            raise InputError("A Dataset has its own inputs; omit u.")
         data = in_states_of(model, data)
         if data.variable_names != model.state_names_ + model.input_names_:
             raise InputError(
-                f"The model knows {quoted(model.state_names_ + model.input_names_)}; the data "
-                f"have {quoted(data.variable_names)}. Choose the same columns in that order."
+                f"The model has variables {quoted(model.state_names_ + model.input_names_)}; the "
+                f"data have {quoted(data.variable_names)}. Choose the same columns in that order."
             )
         return data.variables
     else:
@@ -275,7 +274,7 @@ def known_variables(model: "AbstractModel", X: Any, u: Any) -> np.ndarray:
 
 
 def _unnamed(model: "AbstractModel", X: Any) -> Any:
-    """Return a frame with the model's states as an array, if scikit-learn knows no names."""
+    """Return a frame with the model's states as an array, if scikit-learn stored no names."""
     columns = getattr(X, "columns", None)
     if columns is None or hasattr(model, "feature_names_in_"):
         return X
@@ -291,7 +290,7 @@ def _unnamed(model: "AbstractModel", X: Any) -> Any:
 
 
 def _frame_columns(u: Any) -> tuple[str, ...]:
-    """Return the column names of a frame; empty for anything else."""
+    """Return the column names of a frame, empty for other objects."""
     return tuple(str(name) for name in getattr(u, "columns", ()))
 
 
@@ -306,7 +305,7 @@ def _known_inputs(model: "AbstractModel", u: Any, rows: int) -> np.ndarray:
             f"u must have {len(model.input_names_)} columns ({quoted(model.input_names_)}); "
             f"it has {inputs.shape[1]}."
             if model.input_names_
-            else "The model was fitted without inputs; leave u out."
+            else "The model was fitted without inputs; omit u."
         )
     names = _frame_columns(u) or model.input_names_
     if model.input_names_ not in (names, _numbered_inputs(len(names))):
@@ -318,7 +317,7 @@ def _known_inputs(model: "AbstractModel", u: Any, rows: int) -> np.ndarray:
 
 
 def input_array(u: Any, rows: int) -> np.ndarray:
-    """Return inputs as (rows, m), with m = 0 without inputs."""
+    """Return inputs as (rows, m), with m = 0 if there are none."""
     if u is None:
         return np.zeros((rows, 0))
     inputs = as_numbers(u, "u")
@@ -328,12 +327,12 @@ def input_array(u: Any, rows: int) -> np.ndarray:
             f"it has shape {inputs.shape}."
         )
     if not np.isfinite(inputs).all():
-        raise InputError("u must hold finite numbers only; it has NaN or infinity.")
+        raise InputError("u must contain finite numbers only; it has NaN or infinity.")
     return inputs
 
 
 def simulation_arrays(x0: Any, t: Any, n: int) -> tuple[np.ndarray, np.ndarray, bool]:
-    """Return checked initial states (B, n) and times (T,), and whether there is a single state."""
+    """Return checked initial states (B, n) and times (T,), and whether x0 is a single state."""
     starts = as_numbers(x0, "x0")
     single = starts.ndim == 1
     starts = np.atleast_2d(starts)
@@ -346,7 +345,7 @@ def simulation_arrays(x0: Any, t: Any, n: int) -> tuple[np.ndarray, np.ndarray, 
     if times.ndim != 1 or not len(times):
         raise InputError(f"t must be a one-dimensional array of times; it has shape {times.shape}.")
     if not (np.isfinite(starts).all() and np.isfinite(times).all()):
-        raise InputError("x0 and t must hold finite numbers only.")
+        raise InputError("x0 and t must contain finite numbers only.")
     if (np.diff(times) <= 0).any():
         k = int(np.argmax(np.diff(times) <= 0))
         raise InputError(f"t must increase; it has {times[k]:g} then {times[k + 1]:g}.")
