@@ -1,4 +1,4 @@
-"""Coefficients for a given set of terms: sums over rows, quadratic problems, solvers."""
+"""Coefficients for a given set of terms: sums over rows, quadratic problems and solvers."""
 
 from ._adam import Adam as Adam
 from ._equation import EquationProblem as EquationProblem

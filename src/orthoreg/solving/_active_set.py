@@ -1,26 +1,26 @@
 """Quadratic problems with an L1 norm or constraints: block pivoting, DAQP or proximal steps.
 
-**Block pivoting** guesses which coefficients are held at a bound and corrects the guess all at
-once. A coefficient is free within a piece on which its part of the objective is smooth, (low,
-high), or (low, 0) and (0, high) with an L1 norm; otherwise it is held at an end of a piece. For a
-given guess, the minimum under the equalities costs one Cholesky factor:
+**Block pivoting** guesses which coefficients are held at a bound and corrects the whole guess at
+once. A coefficient is free within a piece on which its part of the objective is smooth: (low,
+high), or (low, 0) and (0, high) with an L1 norm. Otherwise it is held at an end of a piece. For a
+given guess, the minimum under the equalities costs one Cholesky factorization:
 
     w = Q_ff^-1 (h - E_f' l),   (E_f Q_ff^-1 E_f') l = E_f Q_ff^-1 h - e,
 
-where h is the right-hand side minus the held coefficients and half the slope of the norm.
-Coefficients that leave their piece are then held at its end, and coefficients that are held against
-the sign of their multiplier are released. When nothing changes, all optimality conditions hold, and
-the minimum is unique because Q has full rank. A few rounds usually suffice. Otherwise, or if Q does
-not have full rank, the result is None.
+where h is the right-hand side minus the contribution of held coefficients and half the slope of the
+norm. Coefficients that leave their piece are then held at its end, and held coefficients whose
+multiplier has the wrong sign are released. When nothing changes, all optimality conditions are
+satisfied, and the minimum is unique because Q has full rank. A few rounds usually suffice. If they
+do not, or if Q does not have full rank, the result is None.
 
 **DAQP** is a dual active-set method. With an L1 norm, coefficients are split into positive and
-negative parts, w = p - n, so that the norm is linear and every bound is one of a single variable:
+negative parts, w = p - n, which makes the norm linear and every bound a bound of one variable:
 
     min z'Hz - 2 h'z   subject to   E z = e,  low <= z <= high,   z = w or (p, n).
 
 Block pivoting takes a fraction of DAQP's time if it starts from the solution of a similar problem
-or if there is a norm, but it needs a Q of full rank and does not always terminate. [Arnstrom,
-Bemporad and Axehill 2022]
+or if there is an L1 norm, but it requires a Q of full rank and does not always terminate.
+[Arnstrom, Bemporad and Axehill 2022]
 """
 
 from typing import NamedTuple, final
@@ -31,12 +31,12 @@ from scipy.linalg import lapack
 
 from .._common.errors import InputError
 
-_FULL_RANK = 1e-6  # least pivot of the Cholesky factor, relative to the column's own size
+_FULL_RANK = 1e-6  # minimum pivot of the Cholesky factor, relative to the column's size
 _MAX_ROUNDS = 25
-_PATIENCE = 4  # rounds without fewer coefficients to correct
-_TOLERANCE = 1e-11  # of the slopes
-_ROUNDING = 1e-13  # of the coefficients, in units in which all columns are alike
-_MET = 1e-9  # of the equalities' size
+_PATIENCE = 4  # rounds without a decrease in the number of coefficients to correct
+_TOLERANCE = 1e-11  # relative to the slopes
+_ROUNDING = 1e-13  # relative to the coefficients, in units in which all columns have equal size
+_MET = 1e-9  # relative to the size of the equalities
 
 
 @final
@@ -55,9 +55,9 @@ class Constrained(NamedTuple):
 def pivot(
     problem: Constrained, start: Float[np.ndarray, " K"] | None = None
 ) -> Float[np.ndarray, " K"] | None:
-    """Return the minimiser by block pivoting, or None without convergence.
+    """Return the minimizer by block pivoting, or None without convergence.
 
-    The first guess of held coefficients is that of `start`, the solution of a similar problem.
+    `start` is the solution of a similar problem; its held coefficients are the first guess.
     """
     Q, r, l1, E, e, low, high = problem
     if not len(r):
@@ -101,7 +101,7 @@ def pivot(
             if not _is_met(E, e, w, room):
                 return None
             w = np.minimum(np.maximum(w, a), b)
-            # coefficients tied to one at zero are zero up to rounding
+            # coefficients tied to a coefficient at zero are zero up to rounding
             return np.where(np.abs(w) <= room, 0.0, w) if l1 or len(e) else w
         if n_wrong < fewest:
             fewest, patience = n_wrong, _PATIENCE
@@ -117,7 +117,7 @@ def pivot(
         before, held = held & ~released, (held | leaving) & ~released
         solution = _with_held(Q, r - slope / 2, E, e, values, held)
         if solution is None and len(e):
-            # too many are held to satisfy the equalities: hold only one coefficient of these
+            # too many are held to satisfy the equalities: hold only one of these coefficients
             named = leaving & E.any(axis=0)
             first = int(np.argmax(np.where(named, np.abs(w - values) * root, -1.0)))
             held = before | (leaving & ~named)
@@ -179,7 +179,7 @@ def _idle_multiplier(
 ) -> float:
     """Return a multiplier of an equality whose coefficients are all held.
 
-    If no multiplier keeps them all held, return the mean of the two nearest limits.
+    If no multiplier keeps all of them held, return the mean of the two nearest limits.
     """
     named = row != 0
     limits = np.stack([descent - right, descent - left])[:, named] / row[named]
@@ -210,7 +210,7 @@ def _reduced(
     products = E @ solved
     schur = products[:, 1:]
     factor, multipliers, failed = lapack.dposv(schur.T, products[:, 0] - e)  # type: ignore[attr-defined]
-    # relative to the size of each row, as equalities have different units
+    # relative to the size of each row, because equalities have different units
     if failed or (factor.diagonal() <= _FULL_RANK * np.sqrt(schur.diagonal())).any():
         return None
     w = solved[:, 0] - solved[:, 1:] @ multipliers
@@ -238,14 +238,14 @@ def _is_met(
     return bool((np.abs(E @ w - e) <= size + np.abs(E) @ room).all())
 
 
-_PRIMAL_TOLERANCE = 1e-7  # of the constraints, in units in which all columns of Q are alike
+_PRIMAL_TOLERANCE = 1e-7  # of the constraints, in units in which columns of Q have equal size
 _MAX_ITERATIONS = 10_000
-_MIN_CURVATURE = 1e-8  # of Q in units in which all columns are alike, which P makes larger
-_RANK = 1e-12  # singular values of the equalities below this share of the largest are zero
-_FEASIBLE = 1e-9  # of the equalities' size
-_PROXIMITY = 1e-7  # of each term's own square: far above rounding, far below what data determine
+_MIN_CURVATURE = 1e-8  # of Q in units in which all columns have equal size; P increases it
+_RANK = 1e-12  # singular values of the equalities below this fraction of the largest are zero
+_FEASIBLE = 1e-9  # relative to the size of the equalities
+_PROXIMITY = 1e-7  # of each squared term: well above rounding, well below determined values
 _MAX_PROXIMAL_STEPS = 30
-_PROXIMAL_TOLERANCE = 1e-14  # of the slopes
+_PROXIMAL_TOLERANCE = 1e-14  # relative to the slopes
 _INFEASIBLE = -1  # status of DAQP
 _EQUALITY = 5  # kind of constraint in DAQP
 
@@ -253,7 +253,7 @@ _EQUALITY = 5  # kind of constraint in DAQP
 def minimise(
     problem: Constrained, start: Float[np.ndarray, " K"] | None = None
 ) -> Float[np.ndarray, " K"]:
-    """Return the minimiser; raise InputError if the constraints contradict each other."""
+    """Return the minimizer, or raise InputError if the constraints contradict each other."""
     Q, r, l1, E, e, low, high = problem
     fixed = low == high
     if fixed.any():
@@ -269,11 +269,11 @@ def minimise(
 
 
 def _proximal(problem: Constrained) -> Float[np.ndarray, " K"]:
-    """Return the minimiser by proximal-point iterations, for a Q of any rank.
+    """Return the minimizer by proximal-point iterations, for a Q of any rank.
 
-    Each iteration minimises the objective + |w - w_last|_P^2, P = _PROXIMITY diag(Q), a problem of
-    full rank. It leaves a slope of 2 P (w_last - w_next), so that two or three iterations reach
-    rounding.
+    Each iteration minimizes the objective + |w - w_last|_P^2, P = _PROXIMITY diag(Q), a problem of
+    full rank. The remaining slope is 2 P (w_last - w_next), so two or three iterations converge to
+    rounding error.
     """
     Q, r, l1, _, _, _, _ = problem
     size = np.diag(Q)
@@ -292,7 +292,7 @@ def _proximal(problem: Constrained) -> Float[np.ndarray, " K"]:
 
 
 def by_daqp(problem: Constrained) -> Float[np.ndarray, " K"]:
-    """Return the minimiser by DAQP, for a Q of full rank.
+    """Return the minimizer by DAQP, for a Q of full rank.
 
     Coefficients at a bound, or at zero with an L1 norm, are exact.
     """
@@ -304,7 +304,7 @@ def by_daqp(problem: Constrained) -> Float[np.ndarray, " K"]:
     Q, r, E, lower, upper = Q * np.outer(unit, unit), r * unit, E * unit, low / unit, high / unit
     E, e = _independent(E, e)
     values, axes = np.linalg.eigh(Q)
-    if values.min(initial=np.inf) < _MIN_CURVATURE:  # rounding
+    if values.min(initial=np.inf) < _MIN_CURVATURE:  # rounding errors
         Q = (axes * np.maximum(values, _MIN_CURVATURE)) @ axes.T
     H, h = 2 * Q, -2 * r
     if l1:
@@ -324,12 +324,12 @@ def by_daqp(problem: Constrained) -> Float[np.ndarray, " K"]:
     )  # fmt: skip
     if status == _INFEASIBLE:
         raise _infeasible()
-    multipliers = info["lam"][: len(h)]  # positive at an upper bound, negative at a lower one
+    multipliers = info["lam"][: len(h)]  # positive at an upper bound, negative at a lower bound
     z = np.where((multipliers > 0) & np.isfinite(upper), upper, z)
     z = np.clip(np.where((multipliers < 0) & np.isfinite(lower), lower, z), lower, upper)
     if l1:
         z, lower, upper = z[:size] - z[size:], low / unit, high / unit
-    w = np.clip(z * unit, low, high)  # scaling rounds
+    w = np.clip(z * unit, low, high)  # removes rounding errors of the scaling
     return np.where(z <= lower, low, np.where(z >= upper, high, w))
 
 

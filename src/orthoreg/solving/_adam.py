@@ -42,10 +42,10 @@ from ._system import Sizes, System, systems
 if TYPE_CHECKING:
     from ._training import Loop
 else:
-    Loop = Any  # imported at training time, as its module imports JAX and Optax
+    Loop = Any  # imported at training time, because its module imports JAX and Optax
 
-_MIN_SHARE = 1e-9  # of the largest variance. Single precision cannot project on smaller ones
-_MAX_NUMBER = 1e18  # its square is near the limit of single precision
+_MIN_SHARE = 1e-9  # fraction of the largest variance. Projection on less fails in single precision
+_MAX_NUMBER = 1e18  # the square is near the limit of single precision
 
 
 @part
@@ -57,26 +57,27 @@ class Adam(AbstractSolver):
     Parameters
     ----------
     epochs, learning_rate
-        as in the paper.
+        number of epochs and initial learning rate, as in the paper.
     decay
-        final learning rate of the cosine schedule, relative to the first.
+        final learning rate of the cosine schedule, relative to the initial rate.
     batch
-        segments per step; None for all, which the projection (`orthogonality=math.inf`) needs.
+        segments per step; None for the full batch, which `orthogonality=math.inf` requires.
     unbiased
-        deprecated. The penalty of a batch is biased by the variance of the overlap; this option
-        multiplies two independent estimates.
+        deprecated. The penalty of a batch is biased by the variance of the overlap; with this
+        option, it is the product of two independent estimates.
     normalize
-        divides features and targets by their root mean squares, as `Exact` does.
+        whether to divide features and targets by their root mean squares, as in `Exact`.
     validation
-        share of the runs that is held out. The state with the lowest error on them is returned;
-        without validation, the state with the lowest objective.
+        fraction of the runs that is held out. The state with the lowest error on them is returned.
+        Without validation, the state with the lowest objective is returned.
     patience
         number of epochs without improvement after which training stops.
     threshold
-        coefficients up to this size, in units of the solver, become zero at the end.
+        coefficients with an absolute value up to this, in units of the solver, are set to zero at
+        the end.
     polish
-        solves coefficients and output layer exactly at the end, for the trained hidden layers. A
-        ridge of None is zero here; on noisy data, give one.
+        whether to solve for the coefficients and the output layer exactly at the end, for the
+        trained hidden layers. A ridge of None is then zero; on noisy data, specify a ridge.
 
     Examples
     --------
@@ -141,7 +142,7 @@ class Adam(AbstractSolver):
             require(package, "train", "Training by Adam")
         tasks = [with_known_terms(task) for task in tasks]
         solutions: dict[int, Solution] = {}
-        # all checks come before the first training
+        # all checks precede the first training
         groups = [
             (group, self.prepared([tasks[i] for i in group]))
             for group in _trainable_together(tasks)
@@ -152,9 +153,9 @@ class Adam(AbstractSolver):
         return [solutions[i] for i in range(len(tasks))]
 
     def prepared(self, tasks: list[Task]) -> tuple[Objective, Rows, Loop]:
-        """Return objective, rows and loop of tasks that are trained together."""
+        """Return the objective, the rows and the loop of tasks that are trained together."""
         observed = tasks[0].observed
-        assert isinstance(observed, Rows)  # `needs_rows`
+        assert isinstance(observed, Rows)  # because `needs_rows` is true
         training, held_out = self._split(observed)
         setting = objective_of(tasks, training, self.normalize)
         return setting, training, self.loop(tasks, setting, training, held_out)
@@ -238,18 +239,18 @@ class Adam(AbstractSolver):
             what = "segments" if task.linear is None else "rows"
             raise InputError(
                 f"Adam(batch={self.batch}) is larger than the data: there are {len(segments)} "
-                f"{what} to train on. Choose a smaller batch, or None for all of them."
+                f"{what} to train on. Choose a smaller batch, or None for the full batch."
             )
         if self.batch is not None and task.regularization.projects:
             raise InputError(
                 "orthogonality=inf projects the network on all data at once, which "
-                f"Adam(batch={self.batch}) cannot; use batch=None, a finite orthogonality, or "
+                f"Adam(batch={self.batch}) cannot do; use batch=None, a finite orthogonality, or "
                 "solver=Exact()."
             )
         if self.validation > 0 and task.fixed is not None:
             raise InputError(
-                "Adam(validation=...) cannot validate the second of two stages: the first stage "
-                "used the rows that would be held out. Use validation=0."
+                "Adam(validation=...) cannot validate the second of two stages, because the first "
+                "stage used the rows that would be held out. Use validation=0."
             )
         if self.polish and task.linear is None:
             raise InputError(
@@ -328,7 +329,7 @@ class Adam(AbstractSolver):
     ) -> list[EquationFit]:
         """Return the equations with their distance from the optimum for the trained hidden layers.
 
-        With `polish`, return that optimum. Coupled equations have one distance.
+        With `polish`, return this optimum. Coupled equations have a common distance.
         """
         result = list(trained)
         for system in systems(moments, task.support, task.regularization, sizes, task.known):
@@ -356,7 +357,7 @@ class Adam(AbstractSolver):
             if task.fixed is None:
                 return system.solve(spectrum, ridges)
             return system.residual(spectrum, ridges, given)
-        # the projected network has no overlap: the coefficients are those without it
+        # the projected network has no overlap, so the coefficients are those without a network
         alone = system.symbolic(moments, float(task.regularization.sparsity))
         fits = trained if task.fixed is not None else alone
         best = []
@@ -385,7 +386,7 @@ def _trainable_together(tasks: Sequence[Task]) -> list[list[int]]:
 
 
 def _key(task: Task) -> tuple:
-    """Return a key of the knowledge of a task; empty without knowledge."""
+    """Return a key of the knowledge of a task, empty without knowledge."""
     known = task.known
     if not known.beyond(()):
         return ()
@@ -402,7 +403,7 @@ def objective_of(tasks: list[Task], rows: Rows, normalize: bool) -> Objective:
     feature_scale, target_scale = scales(moments, normalize)
     scaled = moments.scaled(feature_scale, target_scale)
     time_factor = 1.0
-    if normalize and steps.size:  # by which the error of a derivative is multiplied in a state
+    if normalize and steps.size:  # factor from the error of a derivative to the error of a state
         time_factor = float(np.sqrt(np.mean(np.cumsum(steps, axis=1) ** 2)))
     weights = np.array([[getattr(_weights(member), name) for name in ("mu", "lam", "lam2", "rho")]
                         for member in tasks])  # fmt: skip
@@ -446,7 +447,7 @@ def _theta(setting: Objective, segments: Segments, rows: Rows) -> np.ndarray:
 
 
 def _start(task: Task, setting: Objective) -> Parameters:
-    """Return the initial values: zero or fixed coefficients, a random output layer."""
+    """Return the initial values: zero or fixed coefficients, and a random output layer."""
     shape = (task.basis.size, len(setting.target_scale))
     weights = np.zeros(shape)
     if task.learns_hidden:

@@ -1,7 +1,7 @@
 """The problem of one equation: exact elimination of the residual, and errors from moments.
 
-With v minimised out, a K x K problem in w remains. For one equation, with the moments A, B, D, a, d
-and |y|^2, D~ = (1 + lam2) D + rho I and S = B D~^-1 B':
+After minimization over v, a K x K problem in w remains. For one equation, with the moments A, B, D,
+a, d and |y|^2, D~ = (1 + lam2) D + rho I and S = B D~^-1 B':
 
     Q = A - S (I + lam S)^-1,    r = a - (I + lam S)^-1 B D~^-1 d,
     J(w) = constant + w'Qw - 2 r'w + mu |w|_1.
@@ -45,7 +45,7 @@ class Spectrum:
 @final
 @dataclass(frozen=True)
 class Reduction:
-    """The problem of one equation for given lam2 and rho, with S diagonalised."""
+    """The problem of one equation for given lam2 and rho, with S diagonalized."""
 
     spectrum: Spectrum
     equation: int
@@ -64,7 +64,7 @@ class Reduction:
         magnitude: float,
         ridge: float,
     ) -> "Reduction":
-        """Return the reduction; rho = inf removes the residual."""
+        """Return the reduction. With rho = inf, there is no residual."""
         weight = (1 + magnitude) * spectrum.values + ridge
         floor = _NEGLIGIBLE * max(float(weight.max(initial=0.0)), 1e-300)
         inverse = np.where(weight > floor, 1 / np.maximum(weight, floor), 0.0)
@@ -120,7 +120,7 @@ class Reduction:
 @final
 @dataclass(frozen=True)
 class EquationProblem:
-    """One equation: its terms, which of them are independent, and the regularization."""
+    """One equation: its terms, the independent terms among them, and the regularization."""
 
     equation: int
     terms: Int[np.ndarray, " k"]
@@ -139,7 +139,7 @@ class EquationProblem:
     ) -> "EquationProblem":
         """Return the problem with these terms.
 
-        The coefficients of terms in the span of others are zero. Terms `first` are never left out.
+        Coefficients of linearly dependent terms are zero. Terms in `first` are always kept.
         """
         terms = np.flatnonzero(support)
         if first is None:
@@ -154,7 +154,7 @@ class EquationProblem:
     def solve(
         self, spectrum: Spectrum, ridge: float, start: Float[np.ndarray, " k"] | None = None
     ) -> EquationFit:
-        """Return the minimiser; `start`, the solution of a similar problem, is updated."""
+        """Return the minimizer, starting from `start`, the solution of a similar problem."""
         reduction, problem, constant = self.reduce(spectrum, ridge)
         w = np.zeros(len(self.terms))
         w[self.independent] = problem.solve(None if start is None else start[self.independent])
@@ -235,7 +235,7 @@ def residual_square(moments: Moments, fit: EquationFit) -> float:
 
 
 def quadratic_form(A: Float[np.ndarray, "K K"], w: Float[np.ndarray, " K"]) -> float:
-    """Return w'Aw; only the nonzero entries of w are used."""
+    """Return w'Aw, using only the nonzero entries of w."""
     used = np.flatnonzero(w)
     return float(w[used] @ A[np.ix_(used, used)] @ w[used])
 
@@ -243,7 +243,7 @@ def quadratic_form(A: Float[np.ndarray, "K K"], w: Float[np.ndarray, " K"]) -> f
 def objective(
     moments: Moments, equation: int, fit: EquationFit, regularization: Regularization
 ) -> float:
-    """Return J of one equation; the penalty of an infinite lam is zero."""
+    """Return J of one equation. The penalty of an infinite lam is zero."""
     overlap = residual_overlaps(moments, fit)[fit.terms]
     lam = 0.0 if np.isinf(regularization.orthogonality) else regularization.orthogonality
     rho = 0.0 if np.isinf(fit.ridge) else fit.ridge

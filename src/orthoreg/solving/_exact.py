@@ -1,7 +1,7 @@
-"""`Exact`: the global minimiser of the objective from moments; `TwoStage`: equations first.
+"""`Exact`: the global minimizer of the objective from moments; `TwoStage`: equations first.
 
-`HeldOut` chooses the ridge of the residual, or no residual, on folds of the rows. Everything is
-computed from moments: of a fold, and of all other rows.
+`HeldOut` chooses the ridge of the residual, or no residual, by cross-validation. All computations
+use moments of a fold and of all other rows.
 """
 
 from collections.abc import Sequence
@@ -33,10 +33,10 @@ from ._solver import (
 from ._system import System, systems
 
 RIDGES = (*(10.0 ** np.arange(-12, 2)), np.inf)
-"""Candidates for rho. With infinite rho there is no residual."""
+"""Candidates for rho. Infinite rho means no residual."""
 
 TIE = 0.05  # relative. Squared errors with smaller differences are equally good
-NEGLIGIBLE = 1e-10  # of the squared size of the target. Smaller errors need no residual
+NEGLIGIBLE = 1e-10  # fraction of the squared target. Smaller errors need no residual
 
 
 @final
@@ -69,10 +69,10 @@ class HeldOut:
         ridges: Sequence[float] = RIDGES,
         given: Float[np.ndarray, "g K"] | None = None,
     ) -> list[float]:
-        """Return the largest rho of each equation that is as good as the best.
+        """Return the largest rho of each equation whose error is as good as the best.
 
         Equations with a common conservation law have the same rho. `given` coefficients are not
-        solved for.
+        estimated.
         """
         indices = [i for i in range(len(system.problems)) if i not in system.complete]
         result = [np.inf] * len(system.problems)
@@ -118,7 +118,7 @@ class HeldOut:
     ) -> Bool[np.ndarray, " choice"]:
         """Return which choices are within the tolerance of the smallest mean error.
 
-        The tolerance is the largest of 5%, a standard error of the difference, the known error of
+        The tolerance is the largest of 5%, the standard error of the difference, the known error of
         the target and 1e-10 of its square.
         """
         return self._good(errors, self.floor(equation))
@@ -142,31 +142,31 @@ class HeldOut:
 
 
 def explained_below(target_mse: float, size: float) -> float:
-    """Return the squared error at which a target of mean square `size` is explained."""
+    """Return the squared error at which a target with mean square `size` is explained."""
     return max(float(target_mse), NEGLIGIBLE * size)
 
 
 FOLDS = 5
-_ROUNDING = 1e-15  # of the largest eigenvalue of D. Smaller eigenvalues are rounding errors
+_ROUNDING = 1e-15  # fraction of the largest eigenvalue of D. Smaller eigenvalues are rounding
 
 
 @part
 @final
 @dataclass(frozen=True)
 class Exact(AbstractSolver):
-    """Minimises the objective exactly; the residual must be linear in what is learned.
+    """Exact minimizer of the objective. The residual must be linear in the learned weights.
 
     J = |y - Phi w - Psi v|^2_D + mu |w|_1 + lam |Phi'Psi v / N|^2 + lam2 |Psi v|^2_D + rho |v|^2,
-    equation by equation. By default J is in the units of the data.
+    The objective is minimized for each equation. By default, J is in the units of the data.
 
     Parameters
     ----------
     normalize
-        divides features and targets by their root mean squares, so that mu, lam and lam2 do not
-        depend on units.
+        whether to divide features and targets by their root mean squares, so that mu, lam and lam2
+        do not depend on units.
     most_rows
-        maximal number of rows for the shape of a projected network (`orthogonality=math.inf`), an
-        even sample of every run. The network is skipped if the terms alone explain the targets.
+        maximum number of rows used to shape a projected network (`orthogonality=math.inf`), an even
+        sample of every run. The network is skipped if the terms alone explain the targets.
         Coefficients are always estimated from all rows, on which the residual is orthogonal to the
         terms.
 
@@ -197,7 +197,7 @@ class Exact(AbstractSolver):
 
     @step("Fitting coefficients and residual")
     def solve_all(self, tasks: Sequence[Task]) -> list[Solution]:
-        """Return the minimiser of each task."""
+        """Return the minimizer of each task."""
         return [self._solve(task) for task in tasks]
 
     def _solve(self, task: Task) -> Solution:
@@ -230,11 +230,11 @@ class Exact(AbstractSolver):
         knowledge: Knowledge | None = None,
         basis_of: Bool[np.ndarray, "c H"] | None = None,
     ) -> FitResult:
-        """Return the minimiser for all rows in `folds`, which choose rho if `ridge` is None.
+        """Return the minimizer for all rows in `folds`, which choose rho if `ridge` is None.
 
         `target_mse` is the known squared error of the targets; smaller errors need no residual.
-        Equations without `may_need_residual` have none. Equations that `knowledge` couples are
-        solved together. `basis_of` says which basis functions each residual may use.
+        Equations without `may_need_residual` have no residual. Equations that `knowledge` couples
+        are solved together. `basis_of` marks the basis functions that each residual may use.
         """
         total = sum(folds[1:], start=folds[0])
         sizes = scales(total, self.normalize)
@@ -268,7 +268,7 @@ class Exact(AbstractSolver):
         return FitResult(total, support, regularization, *sizes, tuple(fits_in_order), objectives)
 
     def _solve_thinned(self, task: Task, rows: AnyRows, most_rows: int) -> Solution:
-        """Return a projected network that is shaped on a sample of the rows.
+        """Return a solution with a projected network that is shaped on a sample of the rows.
 
         There is no network if the terms explain the targets up to their known error.
         """
@@ -307,12 +307,12 @@ class Exact(AbstractSolver):
         ]
 
     def _on_all_rows(self, task: Task, rows: AnyRows, shaped: FitResult) -> Solution:
-        """Return coefficients from all rows, and the network without its projection there.
+        """Return coefficients from all rows, and the network without its projection on these rows.
 
         The basis in the moments of the result is the output of the network in each equation.
         """
         weights = shaped.weights
-        basis = task.basis  # so that the function sent to workers does not hold the task
+        basis = task.basis  # so that the function sent to workers does not contain the task
         (total,) = gather(task.features, lambda points: basis(points) @ weights, rows)
         sizes = scales(total, self.normalize)
         total = total.scaled(*sizes)
@@ -407,9 +407,9 @@ def exact_path(
     magnitude: float = 0.0,
     ridge: float = 0.0,
 ) -> Float[np.ndarray, "L M c K"]:
-    """Return w for every pair of lam and mu in the units of `moments`, from one factorisation.
+    """Return w for every pair of lam and mu in the units of `moments`, from one factorization.
 
-    The solution of each mu is the start of the next.
+    The solution for each mu is the initial guess for the next mu.
     """
     spectrum = moments if isinstance(moments, Spectrum) else Spectrum.of(moments)
     moments = spectrum.moments
@@ -433,11 +433,12 @@ def exact_path(
 @final
 @dataclass(frozen=True)
 class TwoStage(AbstractSolver):
-    """An exact Lasso without a residual, then `then` fits the residual to what remains.
+    """Lasso without a residual, followed by a fit of the residual to the remaining errors by
+    `then`.
 
-    With orthogonality 0 the residual can represent what shrinkage removed, mu/2 of every term
-    [prop:seq_two_stage_failure]; with lam this is divided by 1 + lam. After term selection, the
-    first stage is least squares without shrinkage.
+    With orthogonality 0, the residual can represent the part that shrinkage removed, mu/2 of every
+    term [prop:seq_two_stage_failure]; with lam, this part is divided by 1 + lam. After a selection
+    of terms, the first stage is least squares without shrinkage.
     """
 
     then: AbstractSolver = field(default_factory=Exact)

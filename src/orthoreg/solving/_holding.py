@@ -1,4 +1,4 @@
-"""Constraints of a task as gradient solvers need them, and exact constraints of solutions."""
+"""Constraints of a task in the form for gradient solvers, and exact constraints of solutions."""
 
 from dataclasses import replace
 
@@ -16,19 +16,19 @@ from ._system import Sizes, conserving
 
 
 def with_known_terms(task: Task) -> Task:
-    """Return the task with given, required and related terms."""
+    """Return the task with given, required and related terms added."""
     symmetries = task.known.symmetries
     if task.learns_hidden and symmetries is not None and symmetries.any:
         raise InputError(
-            "physics=Physics(symmetry=...) needs a residual whose basis functions stay as they "
-            "are; a network that learns its hidden layers has none. Use "
-            "augmentation=RandomFeatures(...) or Zero(), or leave the symmetry out."
+            "physics=Physics(symmetry=...) needs a residual with fixed basis functions; the basis "
+            "functions of a network with learned hidden layers change. Use "
+            "augmentation=RandomFeatures(...) or Zero(), or omit the symmetry."
         )
     return replace(task, support=task.known.with_support(task.support))
 
 
 def orthogonal_to(task: Task) -> Mask:
-    """Return the terms that each residual is orthogonal to, as in `System`.
+    """Return the terms to which each residual is orthogonal, as in `System`.
 
     Equations with a common conservation law share their terms.
     """
@@ -39,7 +39,7 @@ def orthogonal_to(task: Task) -> Mask:
 
 
 def held_by(task: Task, sizes: Sizes) -> Held:
-    """Return the constraints in the solver's units; the coefficients of absent terms are zero."""
+    """Return the constraints in the solver's units. Coefficients of absent terms are zero."""
     known, support = task.known, task.support
     unit = sizes[0] / sizes[1][:, None]
     low = np.where(support, known.low * unit, 0.0)
@@ -76,7 +76,8 @@ def satisfy_constraints(
 ) -> Float[np.ndarray, "c K"]:
     """Return the nearest coefficients that satisfy all constraints.
 
-    Small coefficients become zero unless they are required; related ones become zero together.
+    Small coefficients become zero unless they are required. Related coefficients become zero
+    together.
     """
     low, high = held.low.T, held.high.T
     small = (np.abs(w) <= threshold) & ~task.known.required & (low <= 0) & (high >= 0)
@@ -104,7 +105,7 @@ def active_terms(held: Held, w: Float[np.ndarray, " K"], equation: int) -> tuple
 def apply_constraints(solution: Solution, knowledge: Knowledge) -> Solution:
     """Return the solution with constraints satisfied exactly, without rounding errors of scaling.
 
-    Given equations get their coefficients and no residual.
+    Given equations have their given coefficients and no residual.
     """
     given = knowledge.given_equations
     coefficients = np.array(solution.coefficients)

@@ -12,8 +12,8 @@ from .._common.errors import DataError
 from .._common.progress import track
 from ..data import AnyRows, FoldRule, Rows
 
-_BLOCK = 512  # rows. Minimal size of a block
-_NUMBERS = 2**16  # values of a block with few columns
+_BLOCK = 512  # rows. Minimum size of a block
+_NUMBERS = 2**16  # numbers in a block with few columns
 
 
 @final
@@ -21,8 +21,8 @@ _NUMBERS = 2**16  # values of a block with few columns
 class Moments:
     """sum_i z_i z_i' over samples, with z = (theta_1 ... theta_K, psi_1 ... psi_H, y_1 ... y_c).
 
-    A quadratic problem needs nothing else from the data. Moments of disjoint samples add up, so
-    they can be gathered in chunks; `a - b` removes samples.
+    A quadratic problem needs no other data. Moments of disjoint samples add up, so they can be
+    gathered in chunks; `a - b` removes samples.
     """
 
     count: int
@@ -98,7 +98,7 @@ class Moments:
         )
 
     def with_basis_minus(self, projection: Float[np.ndarray, "K H"]) -> "Moments":
-        """Return the moments with psi - theta M in place of psi, for this matrix M."""
+        """Return the moments with psi - theta M in place of psi."""
         change = np.eye(len(self.total))
         features, basis, _ = self._parts
         change[features, basis] = -projection
@@ -147,9 +147,9 @@ def gather(
 ) -> list[Moments]:
     """Return the moments of each fold, from one pass in blocks.
 
-    `features` and `basis` map points (M x V) to their values, as `FeatureMap` and `Basis` do.
-    `fold_of_row` are the folds, or a rule that returns them for any chunk; by default all rows are
-    in the first. Memory does not grow with N.
+    `features` and `basis` map points (M x V) to values, as `FeatureMap` and `Basis` do.
+    `fold_of_row` has the fold of each row, or is a rule that returns the folds of any chunk. By
+    default, all rows are in the first fold. Memory use does not grow with N.
     """
 
     def of_chunk(chunk: Rows) -> _FoldMoments:
@@ -162,7 +162,7 @@ def gather(
 @final
 @dataclass(frozen=True, eq=False)
 class _FoldMoments:
-    """Moments of each fold; `a + b` are those of both chunks."""
+    """Moments of each fold. `a + b` has the moments of both chunks."""
 
     folds: list[Moments]
 
@@ -204,7 +204,7 @@ def _gather(
     scratch = np.empty((size, length))
     for fold, chosen in track(blocks, "Summing over rows"):
         targets = rows.targets[chosen]
-        block = scratch[:, : len(targets)]  # one row per function, which stays in the cache
+        block = scratch[:, : len(targets)]  # one row per function, which fits into the cache
         with np.errstate(all="ignore"):
             block[: n_features + n_basis] = rows.evaluate(values, chosen).T
             block[n_features + n_basis :] = targets.T
@@ -238,7 +238,7 @@ def not_finite(features: Any, rows: Rows) -> DataError:
             remedy = "Remove it from the library or rescale the data."
             if np.isnan(values[row, term]):
                 remedy = (
-                    "Leave out such rows, write the term so that it is defined there, as "
+                    "Omit such rows, write the term so that it is defined there, such as "
                     "sqrt(abs(x)) for sqrt(x), or remove it from the library."
                 )
             return DataError(

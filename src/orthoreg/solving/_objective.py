@@ -29,7 +29,7 @@ def orthogonality(
     [eq:orthoreg_penalty]
 
     On a batch, the square is biased by the variance of the batch mean. The product of the estimates
-    from two independent batches, the other being `second`, is unbiased.
+    from two independent batches (the other batch is `second`) is unbiased.
     """
     overlap = overlaps(features, residual)
     second_overlap = overlap if second is None else overlaps(*second)
@@ -42,8 +42,8 @@ def whitening(
 ) -> Float[np.ndarray, "c K K"]:
     """Return R with R'AR = I on the terms of each equation: theta R is orthonormal.
 
-    `A` is Phi'Phi / N. Directions with less than the share `min_share` of the largest variance are
-    left out.
+    `A` is Phi'Phi / N. Directions with less than the fraction `min_share` of the largest variance
+    are omitted.
     """
     result = np.zeros((len(allowed), *A.shape))
     for c, row in enumerate(allowed):
@@ -60,7 +60,8 @@ def whitening(
 def projected(
     orthonormal: Float[Arrays, "c N K"], network: Float[Arrays, "N c"]
 ) -> tuple[Float[Arrays, "N c"], Float[Arrays, "c K"]]:
-    """Return the network's output without its projection on the library, and the weights of that.
+    """Return the network's output without its projection on the library, and the weights of this
+    projection.
 
     `orthonormal` is theta R of `whitening` at the samples, for each equation.
     """
@@ -86,7 +87,7 @@ PARTS = ("fit", "sparsity", "orthogonality", "magnitude", "ridge")
 @final
 @dataclass(frozen=True, eq=False)
 class Parameters:
-    """What is learned, in units of the solver: w, hidden layers and output layer."""
+    """Learned parameters, in units of the solver: w, hidden layers and output layer."""
 
     coefficients: Float[Arrays, "K c"]
     basis: AbstractBasis
@@ -116,11 +117,11 @@ class Weights:
 class Held:
     """Constraints on the parameters.
 
-    `given` coefficients have their `values`. The others lie between `low` and `high` and satisfy
-    `matrix` vec(w) = `right`, from which given coefficients were eliminated; `pinv` is the
-    pseudo-inverse of the matrix. `mixing` maps output layers to those that satisfy the conservation
-    laws, without a residual in complete equations. `functions` are the basis functions that each
-    residual may use.
+    `given` coefficients have the values in `values`. Other coefficients lie between `low` and
+    `high` and satisfy `matrix` vec(w) = `right`, from which given coefficients were eliminated;
+    `pinv` is the pseudo-inverse of the matrix. `mixing` maps output layers to those that satisfy
+    the conservation laws and have no residual in complete equations. `functions` marks the basis
+    functions that each residual may use.
     """
 
     given: Bool[Arrays, "K c"]
@@ -136,9 +137,9 @@ class Held:
     def coefficients(self, w: Float[Arrays, "K c"], xp: Any) -> Float[Arrays, "K c"]:
         """Return coefficients that satisfy the equalities.
 
-        The objective is a function of these: Adam scales each coordinate of the gradient
-        differently, and a gradient that does not lie within the equalities would lead past the
-        constrained minimum.
+        The objective is a function of these coefficients. Adam scales each coordinate of the
+        gradient differently, so a gradient outside the subspace of the equalities would lead past
+        the constrained minimum.
         """
         if self.matrix.shape[0]:
             change = self.pinv @ (self.matrix @ w.reshape(-1) - self.right)
@@ -151,7 +152,7 @@ class Held:
     def nearest(self, w: Float[Arrays, "K c"], xp: Any) -> Float[Arrays, "K c"]:
         """Return coefficients within the bounds that nearly satisfy the equalities.
 
-        They are projected on both in turn.
+        They are projected on the equalities and on the bounds in turn.
         """
         for _ in range(3 if self.matrix.shape[0] else 0):
             w = xp.clip(self.coefficients(w, xp), self.low, self.high)
@@ -165,9 +166,9 @@ class Objective:
     """The objective as a function of data and parameters.
 
     Features are divided by `feature_scale`, errors by `error_scale`, and the field is multiplied by
-    `target_scale`; all are one unless the problem is normalised. With `whitening`, the projection
-    of the network on the library is subtracted. Parts that are not `counted` are not computed.
-    `held` coefficients are not learned.
+    `target_scale`; all scales are one unless the problem is normalized. With `whitening`, the
+    projection of the network on the library is subtracted. Parts that are not `counted` are not
+    computed. `held` coefficients are not learned.
     """
 
     features: FeatureMap
@@ -237,9 +238,9 @@ class Objective:
         """Return the parts of J without their weights, in the order of `PARTS`.
 
         `theta` are the scaled features at the points of the segments. `psi` are the basis functions
-        there, if they do not change. `second` is an independent batch of points and features for
-        the unbiased penalty. `correction` is that of other segments, if these are not to be
-        projected.
+        at these points, if they do not change. `second` is an independent batch of points and
+        features for the unbiased penalty. `correction` is the projection of other segments, to use
+        instead of projecting on these.
         """
         import jax.numpy as jnp
 

@@ -1,4 +1,4 @@
-"""Moments of many disjoint cells of the data, from which terms are chosen.
+"""Moments of many disjoint cells of the data, for the selection of terms.
 
 `CenteredTerms` are the library's terms about the mean of the data, which makes their sizes
 comparable.
@@ -20,8 +20,8 @@ from ..terms import Expression, monomial, variables_of
 from ._moments import Moments, not_finite
 
 CENTERED_ROWS = 5000
-"""Rows for sizes and correlations of terms."""
-_FLAT = 1e-12  # of the root mean square. A smaller standard deviation is rounding
+"""Maximum rows for computing sizes and correlations of terms."""
+_FLAT = 1e-12  # fraction of the root mean square. A smaller standard deviation is rounding
 
 Part = tuple[int, ...] | Expression
 """Exponents of a monomial of (z - mean), or a term that is not a monomial."""
@@ -32,10 +32,10 @@ Part = tuple[int, ...] | Expression
 class CenteredTerms:
     """theta_k = constant_k + sum_j expansion[k, j] phi_j, each phi_j of standard deviation one.
 
-    The phi_j are monomials of (z - mean), and the other terms unchanged. So x - 300 near x = 300 is
-    one small term, not the difference of two large ones. `correlation` is that of the phi_j on the
-    data. `member[j, g]` is one if phi_j is a function of the group g of variables; the correlation
-    between functions of different variables is set to zero.
+    The phi_j are monomials of (z - mean); other terms are unchanged. x - 300 near x = 300 is then
+    one small term, not the difference of two large terms. `correlation` is the correlation of the
+    phi_j on the data. `member[j, g]` is one if phi_j is a function of variable group g;
+    correlations between functions of different variables are set to zero.
     """
 
     expansion: Float[np.ndarray, "K J"]
@@ -91,10 +91,11 @@ class CenteredTerms:
     def cancellation(
         self, coefficients: Float[np.ndarray, "M K"], size: Float[np.ndarray, " M"]
     ) -> Float[np.ndarray, " M"]:
-        """Return how many times larger the terms of an equation are than their sum.
+        """Return the ratio of the size of the terms of an equation to the size of their sum.
 
-        Sizes of terms in the same variables are summed, and divided by the size of their sum or of
-        the whole right-hand side, `size`, if that is larger. The largest ratio is returned.
+        Sizes of terms in the same variables are summed, and divided by the size of their sum or by
+        `size`, the size of the whole right-hand side, whichever is larger. The largest ratio is
+        returned.
         """
         weights = coefficients @ self.expansion
         squares = (weights * (weights @ self.correlation)) @ self.member
@@ -115,7 +116,7 @@ def _filled(
 
 
 def _expanded(term: Expression, mean: Float[np.ndarray, " V"]) -> dict[Part, float]:
-    """Return a term as monomials about the mean without the constant, or as itself."""
+    """Return a term as monomials about the mean without the constant, or the unchanged term."""
     factors = monomial(term, len(mean))
     if factors is None:
         return {term: 1.0}
@@ -149,13 +150,13 @@ def _uses(part: Part) -> frozenset[int]:
 
 
 _BLOCK = 16384
-_MAX_CELL_NUMBERS = 2**24  # of all cells together; groups are merged until they fit
+_MAX_CELL_NUMBERS = 2**24  # total of all cells; groups are merged until they fit
 _MANY_COLUMNS, _MAX_CUT_NUMBERS = (
     512,
     2**26,
-)  # columns from which on cuts are left out until cells fit this
-_MIN_CELLS = 4  # however many columns there are
-_BLOCK_NUMBERS = 2**23  # numbers of a block of rows
+)  # from this number of columns, cuts are omitted until cells fit
+_MIN_CELLS = 4  # regardless of the number of columns
+_BLOCK_NUMBERS = 2**23  # numbers in a block of rows
 _MAX_TERM_VALUE = 1e100
 _MAX_COUNTED_CODE = 2**20
 
@@ -165,13 +166,13 @@ _MAX_COUNTED_CODE = 2**20
 class PartitionedMoments:
     """sum_i z_i z_i' over the rows of each cell, with z = (theta_1 ... theta_K, y_1 ... y_c).
 
-    A cell holds the rows of a group that lie on the same side of every cut, so that the moments of
-    any part are a sum of cells. `a + b` has the cells of two chunks of rows. `extrapolation_gram`
-    is the mean of theta theta' over the `n_extrapolated` extrapolated rows, `target_mse` the known
+    A cell has the rows of a group that lie on the same side of every cut, so the moments of any
+    part are a sum over cells. `a + b` has the cells of two chunks of rows. `extrapolation_gram` is
+    the mean of theta theta' over the `n_extrapolated` extrapolated rows, `target_mse` the known
     squared error of the targets, and `centered` the terms about the mean of the data. `level` is
-    the number of times that groups were halved to limit their number.
+    the number of times that the number of groups was halved to limit memory.
 
-    After `combined`, columns are combinations of terms. Some of these may be `required` in every
+    After `combined`, columns are combinations of terms. Some columns may be `required` in every
     choice and have `bounds` on their coefficients.
     """
 
@@ -189,7 +190,7 @@ class PartitionedMoments:
     level: int = 0
 
     def __add__(self, other: "PartitionedMoments") -> "PartitionedMoments":
-        """Return the cells of both. Equal cells are added, and groups merged if there are many."""
+        """Return the cells of both. Equal cells are added; groups are merged if there are many."""
         n, m = self.n_extrapolated, other.n_extrapolated
         rows = self.all.count + other.all.count
         level = max(self.level, other.level)
@@ -253,7 +254,7 @@ class PartitionedMoments:
         self,
     ) -> tuple["PartitionedMoments", Float[np.ndarray, " K"], Float[np.ndarray, " c"]]:
         """Return the cells of terms and targets with mean square one, and the scales."""
-        squares = np.maximum(np.diag(self.all.total), 0.0)  # rounding may leave less
+        squares = np.maximum(np.diag(self.all.total), 0.0)  # rounding may make squares negative
         scale = np.sqrt(squares / self.all.count)
         scale = np.where(scale > 0, scale, 1.0)
         terms, targets = scale[: self.n_features], scale[self.n_features :]
@@ -288,10 +289,11 @@ class PartitionedMoments:
     ) -> "PartitionedMoments":
         """Return the moments of one problem with the rows of several equations.
 
-        The columns of equation g are maps[g], combinations of the columns here, the target last.
+        The columns of equation g are maps[g], combinations of the current columns, with the target
+        last.
         """
         K = self.n_features
-        weights = maps[:, K:, -1]  # of the targets
+        weights = maps[:, K:, -1]  # weights of the targets
         terms = maps[:, :K, :-1]
         return replace(
             self,
@@ -313,7 +315,7 @@ def gather_partitioned(
 
     A rule returns the partition of any chunk of the rows.
     """
-    with np.errstate(all="ignore"):  # a term that is not finite is named below
+    with np.errstate(all="ignore"):  # a later check names terms that are not finite
         centered = CenteredTerms.of(features, rows.subsample(CENTERED_ROWS).points)
 
     def of_chunk(chunk: Rows) -> PartitionedMoments:
@@ -331,7 +333,7 @@ def _gather_partitioned(
     partition = _fewer_cuts(partition, size)
     cell_of_row, group, outer, level = _cells(partition, _MAX_CELL_NUMBERS // size**2)
     length = int(np.clip(_BLOCK_NUMBERS // size, 256, _BLOCK))
-    dtype = np.uint16 if len(group) <= 2**16 else np.int64  # which is sorted digit by digit
+    dtype = np.uint16 if len(group) <= 2**16 else np.int64  # radix sort of small integers is faster
     order = np.argsort(cell_of_row.astype(dtype), kind="stable")
     total = np.zeros((len(group), size, size))
     gram, n_extrapolated = np.zeros((n_features, n_features)), 0
@@ -341,14 +343,14 @@ def _gather_partitioned(
         cells = cell_of_row[chosen]
         starts = np.flatnonzero(np.diff(cells, prepend=-1))
         with np.errstate(all="ignore"):
-            block = scratch[:, : len(chosen)]  # one row per function, which stays in the cache
+            block = scratch[:, : len(chosen)]  # one row per function, which fits into the cache
             block[:n_features] = rows.evaluate(features, chosen).T
             block[n_features:] = rows.targets[chosen].T
             for a, b in zip(starts, [*starts[1:], len(chosen)], strict=True):
                 total[cells[a]] += block[:, a:b] @ block[:, a:b].T
         if partition.extrapolated is not None:
             extrapolated = features(partition.extrapolated[chosen])
-            if not np.abs(extrapolated).max() < _MAX_TERM_VALUE:  # a term may not be defined there
+            if not np.abs(extrapolated).max() < _MAX_TERM_VALUE:  # a term may be undefined there
                 extrapolated = extrapolated[(np.abs(extrapolated) < _MAX_TERM_VALUE).all(axis=1)]
             gram += extrapolated.T @ extrapolated
             n_extrapolated += len(extrapolated)
@@ -383,7 +385,7 @@ def _cells(
     """Return the cell of each row, group and sides of each cell, and the level of halving."""
     width = partition.outer.shape[1]
     if width > 40:
-        raise DataError(f"At most 40 cuts can be kept apart; there are {width}.")
+        raise DataError(f"A partition supports at most 40 cuts; there are {width}.")
     bits = _bits(partition.outer)
     group, level = partition.group, 0
     while True:

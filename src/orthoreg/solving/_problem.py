@@ -1,13 +1,13 @@
 """`QuadraticProblem`: the small convex problem behind solvers, selection and certificates.
 
-Its optimum is bounded from below by weak duality. For every x and every multiplier m of the
+Weak duality provides a lower bound of its optimum. For every x and every multiplier m of the
 equalities, with s = 2 (Qx - r) + E'm,
 
     value(v) >= -x'Qx - m'e + sum_k min { s_k v + l1 |v| : low_k <= v <= high_k }
 
-at every v that meets the constraints. The difference from value(w) is a sum of nonnegative terms:
-(w - x)'Q(w - x), and for each coefficient the decrease of s_k v + l1 |v| from w_k to the best end
-of its interval. Near the minimum, x is the Newton step from w on the free coefficients.
+at every v that satisfies the constraints. The difference from value(w) is a sum of nonnegative
+terms: (w - x)'Q(w - x), and for each coefficient the decrease of s_k v + l1 |v| from w_k to the
+best end of its interval. Near the minimum, x is the Newton step from w on the free coefficients.
 """
 
 from dataclasses import dataclass, replace
@@ -20,10 +20,8 @@ from scipy.linalg import lapack, solve_triangular
 from .._common.errors import InputError
 from ._active_set import Constrained, minimise, slope_limits
 
-_FULL_RANK = (
-    1e-7  # smallest pivot of the Cholesky factor, relative to the root of the largest entry
-)
-_CUTOFF = 1e-13  # singular values below this share of the largest count as zero
+_FULL_RANK = 1e-7  # minimum pivot of the Cholesky factor, relative to the root of the largest entry
+_CUTOFF = 1e-13  # singular values below this fraction of the largest count as zero
 
 _TOLERANCE = 1e-12
 _ROUNDING = 4 * np.finfo(float).eps
@@ -32,10 +30,10 @@ _ROUNDING = 4 * np.finfo(float).eps
 def solve_symmetric(
     Q: Float[np.ndarray, "K K"], r: Float[np.ndarray, " K"]
 ) -> Float[np.ndarray, " K"]:
-    """Return Q^+ r: by Cholesky for Q of full rank, otherwise the solution of least norm.
+    """Return Q^+ r: by Cholesky for Q of full rank, otherwise the minimum-norm solution.
 
-    LAPACK is called directly: the checks of SciPy's `cho_solve` and `lstsq` take five times longer
-    than solving the small systems here, and one fit solves thousands of them.
+    LAPACK is called directly, because the checks of SciPy's `cho_solve` and `lstsq` take five times
+    longer than solving the small systems, and one fit solves thousands of them.
     """
     if not len(r):
         return np.zeros(0)
@@ -63,18 +61,18 @@ class Dependence:
 def independent_terms(
     A: Float[np.ndarray, "K K"],
 ) -> tuple[Int[np.ndarray, " k"], list[Dependence]]:
-    """Return independent terms, and the other terms as combinations of them.
+    """Return the linearly independent terms, and the other terms as combinations of them.
 
-    Terms are taken in the order of the library, so that simple terms are preferred. A term in the
-    span of earlier terms, to a squared relative distance of 1e-12 or to rounding, is left out: its
-    coefficient is zero.
+    Terms are processed in the order of the library, so simple terms are preferred. A term in the
+    span of earlier terms, up to a squared relative distance of 1e-12 or to rounding, is omitted:
+    its coefficient is zero.
     """
     scale = np.sqrt(np.diag(A))
     nonzero = scale > 0
     unit = np.where(nonzero, scale, 1.0)
     C = A / np.outer(unit, unit)
     independent: list[int] = []
-    factor = np.zeros_like(C)  # Cholesky factor of C on the kept terms, grown row by row
+    factor = np.zeros_like(C)  # Cholesky factor of C on the kept terms, extended row by row
     dependences = []
     for term in range(len(A)):
         size = len(independent)
@@ -101,12 +99,12 @@ def independent_terms(
     return np.array(independent, dtype=np.int64), dependences
 
 
-_SLOPE_ROUNDING = 1e-11  # of a slope, relative to the sizes of the parts that it is a sum of
-_RANK = 1e-12  # singular values of the equalities below this share of the largest are zero
+_SLOPE_ROUNDING = 1e-11  # relative to the sizes of the summands of a slope
+_RANK = 1e-12  # singular values of the equalities below this fraction of the largest are zero
 
 
 def constrained_gap(problem: Constrained, w: Float[np.ndarray, " K"], max_norm: float) -> float:
-    """Return value(w) minus a lower bound of the minimum; infinite if there is no finite bound.
+    """Return value(w) minus a lower bound of the minimum, infinite if there is no finite bound.
 
     `max_norm` is an upper bound of l1 |v|_1 at the minimum, which limits unbounded coefficients.
     """
@@ -134,7 +132,7 @@ def _least(
     high: Float[np.ndarray, " K"],
 ) -> Float[np.ndarray, " K"]:
     """Return min { slope v + l1 |v| : low <= v <= high }, attained at a bound or at zero."""
-    with np.errstate(invalid="ignore"):  # zero times infinity, which counts as zero
+    with np.errstate(invalid="ignore"):  # zero times infinity counts as zero
         along = [(slope + l1 * np.sign(end)) * end for end in (low, high)]
     values_at_ends = [np.where(np.isnan(values), 0.0, values) for values in along]
     inside = (low <= 0) & (high >= 0)
@@ -179,7 +177,7 @@ def _multipliers(
     if rank == len(E):
         return m
     held = np.flatnonzero(~free & E.any(axis=0))
-    # slack variables u for those that are held: slope + E'm + u = 0
+    # slack variables u for held coefficients: slope + E'm + u = 0
     matrix = np.zeros((len(targets) + len(held), len(E) + len(held)))
     matrix[: len(targets), : len(E)] = E_free
     matrix[len(targets) :, : len(E)] = E[:, held].T
@@ -236,7 +234,7 @@ class QuadraticProblem:
     bounds: Bounds | None = None
 
     def solve(self, start: Float[np.ndarray, " K"] | None = None) -> Float[np.ndarray, " K"]:
-        """Return the minimiser; with l1 = 0, the minimiser of least norm.
+        """Return the minimizer, or the minimum-norm minimizer if l1 = 0.
 
         `start`, the solution of a similar problem, only saves time.
         """
@@ -249,11 +247,11 @@ class QuadraticProblem:
         return float(w @ (self.Q @ w - 2 * self.r) + self.l1 * np.abs(w).sum())
 
     def duality_gap(self, w: Float[np.ndarray, " K"], constant: float) -> float:
-        """Return an upper bound of value(w) minus the minimum; infinite if none is available.
+        """Return an upper bound of value(w) minus the minimum, infinite if none is available.
 
         With the quadratic part plus `constant` written as |z - Rw|^2, the residual scaled into
-        |R'theta| <= l1/2 is a feasible dual point. At l1 = 0 the gap is the Newton decrement. With
-        constraints it is `constrained_gap`.
+        |R'theta| <= l1/2 is a feasible dual point. At l1 = 0, the gap is the Newton decrement. With
+        constraints, the gap is `constrained_gap`.
         """
         if self.equalities is not None or self.bounds is not None:
             return constrained_gap(self.constrained(), w, max(constant + self.value(w), 0.0))
@@ -272,7 +270,7 @@ class QuadraticProblem:
         return ((w <= low) | (w >= high)) & (low < high)
 
     def only(self, terms: Int[np.ndarray, " k"]) -> "QuadraticProblem":
-        """Return the problem with all other coefficients zero."""
+        """Return the problem with all other coefficients set to zero."""
         equalities, bounds = self.equalities, self.bounds
         return replace(
             self,
@@ -283,7 +281,7 @@ class QuadraticProblem:
         )
 
     def constrained(self) -> Constrained:
-        """Return the problem with all constraints; infinite bounds without any."""
+        """Return the problem with all constraints, with infinite bounds if there are none."""
         K = len(self.r)
         equalities = self.equalities or Equalities(np.zeros((0, K)), np.zeros(0))
         bounds = self.bounds or Bounds(np.full(K, -np.inf), np.full(K, np.inf))
@@ -293,7 +291,7 @@ class QuadraticProblem:
 
 
 def coupled(problems: list[QuadraticProblem]) -> QuadraticProblem:
-    """Return one problem over vec(W), equation by equation, without constraints yet."""
+    """Return one problem over vec(W), equation by equation, without constraints."""
     from scipy.linalg import block_diag
 
     if len({problem.l1 for problem in problems}) > 1:

@@ -1,4 +1,4 @@
-"""What a solver receives and returns."""
+"""Input and output of solvers."""
 
 import abc
 import math
@@ -52,8 +52,8 @@ class EquationFit:
     """Solution of one equation in the units of the solver.
 
     f_phy = theta.w and f_aug = psi.v - theta.p, with p = 0 unless the network was projected.
-    `terms` are the features in the orthogonality penalty, `sparsity` is mu, and `active` are the
-    terms with a coefficient at a bound.
+    `terms` are the features in the orthogonality penalty, `sparsity` is mu, and `active` lists the
+    terms whose coefficient is at a bound.
     """
 
     terms: Int[np.ndarray, " k"]
@@ -72,9 +72,9 @@ class EquationFit:
 class FitResult:
     """Solutions of all equations.
 
-    `moments` are those that were used: of features divided by `feature_scale` and targets divided
-    by `target_scale`. `objectives` is J of each equation, or None if J is not a function of
-    moments, as for a loss on states.
+    `moments` are the moments used, of features divided by `feature_scale` and targets divided by
+    `target_scale`. `objectives` is J of each equation, or None if J is not a function of moments,
+    as for a loss on states.
     """
 
     moments: Moments
@@ -88,7 +88,7 @@ class FitResult:
     def within(self, mask: Mask) -> "FitResult":
         """Return the same solution with `mask` as the candidate terms."""
         equations = []
-        known: dict[bytes, tuple[Dependence, ...]] = {}  # most equations may use the same terms
+        known: dict[bytes, tuple[Dependence, ...]] = {}  # many equations may use the same terms
         for fit, allowed in zip(self.equations, mask, strict=True):
             key = allowed.tobytes()
             if key not in known:
@@ -116,7 +116,7 @@ class FitResult:
 
 
 def dependences(moments: Moments, terms: Int[np.ndarray, " k"]) -> tuple[Dependence, ...]:
-    """Return those of these terms that depend on others on the data."""
+    """Return the terms that are linear combinations of other terms on the data."""
     _, result = independent_terms(moments.A[np.ix_(terms, terms)])
     return tuple(dependence.of_library(terms) for dependence in result)
 
@@ -137,14 +137,15 @@ def _nonzero(scale: np.ndarray) -> np.ndarray:
 @final
 @dataclass(frozen=True, eq=False)
 class Task:
-    """Everything a solver needs: terms, network as drawn, objective and data.
+    """Input of a solver: terms, initial network, objective and data.
 
     `linear` are the rows of a loss that is a linear problem, otherwise None. `support` are the
     terms of each equation; its residual is orthogonal to them. `fixed` are given coefficients.
     `library` are the moments of all terms on the linear rows, and `folds` the moments of terms and
-    network by outward fold, if term selection has gathered them. `knowledge` constrains the
+    network by outward fold, if the selection of terms gathered them. `knowledge` constrains the
     coefficients. `given` maps an equation to the term that it equals, with coefficient one and
-    without a residual. `basis_of` says which basis functions each residual may use, None for all.
+    without a residual. `basis_of` marks the basis functions that each residual may use; None means
+    all.
     """
 
     features: FeatureMap
@@ -171,11 +172,11 @@ class Task:
         return self.knowledge or Knowledge.none(shape)
 
     def linear_rows(self, caller: str) -> AnyRows:
-        """Return the rows of the linear problem; `caller` is named in the error."""
+        """Return the rows of the linear problem. An error message names the `caller`."""
         if self.linear is None:
             raise InputError(
-                f"{caller} needs a loss that is linear in what is learned, which "
-                f"loss={self.loss!r} is not. Use loss=VectorField(), or solver=Adam() without a "
+                f"{caller} needs a loss that is linear in the learned parameters, unlike "
+                f"loss={self.loss!r}. Use loss=VectorField(), or solver=Adam() without a "
                 f"selection."
             )
         return self.linear
@@ -184,9 +185,9 @@ class Task:
 @final
 @dataclass(frozen=True, eq=False)
 class Training:
-    """Course of a gradient solver: the weighted parts of J in each epoch.
+    """History of a gradient solver: the weighted parts of J in each epoch.
 
-    `best_epoch` is the epoch whose state was returned. `message` says why training ended early.
+    `best_epoch` is the epoch whose state was returned. `message` states why training ended early.
     """
 
     parts: tuple[str, ...]
@@ -204,7 +205,7 @@ class Training:
 @final
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """What a solver returns: f_phy = theta.w and f_aug = psi.v - theta.p, in units of the data.
+    """Output of a solver: f_phy = theta.w and f_aug = psi.v - theta.p, in units of the data.
 
     `basis` has the hidden layers after training.
     """
@@ -220,20 +221,20 @@ class Solution:
     def of(
         cls, result: FitResult, basis: AbstractBasis, training: Training | None = None
     ) -> "Solution":
-        """Return the solution whose network is that of the moments of `result`."""
+        """Return the solution whose network is the network of the moments of `result`."""
         return cls(result.coefficients, result.correction, result.weights, basis, result, training)
 
 
 class AbstractSolver(abc.ABC):
-    """A solver. `normalize` divides features and targets by their root mean squares."""
+    """Interface of solvers. `normalize` divides features and targets by their root mean squares."""
 
     normalize: bool
 
     @property
     def needs_rows(self) -> bool:
-        """Whether single rows are needed, not only sums over them."""
+        """Whether individual rows are needed, not only sums over rows."""
         return True
 
     @abc.abstractmethod
     def solve_all(self, tasks: Sequence[Task]) -> list[Solution]:
-        """Return a solution for each task; tasks on the same rows may be solved together."""
+        """Return a solution for each task. Tasks on the same rows may be solved together."""

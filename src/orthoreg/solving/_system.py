@@ -1,4 +1,4 @@
-"""Equations that are solved together: those that constraints couple, or one alone."""
+"""Equations that are solved together because constraints couple them, or single equations."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -23,11 +23,11 @@ class System:
     """Equations that are solved together: one problem over all their coefficients.
 
     `equalities` and `bounds` constrain the independent terms of all equations, one equation after
-    the other, in the solver's units; None without knowledge. `projection` projects residuals on
-    those that satisfy the conservation laws. The projection is exact, since such equations have the
-    same rho and residuals orthogonal to the same terms, so that their squared output weights count
-    equally; with a finite lam, it does not affect the coefficients. `complete` are indices of
-    equations without a residual.
+    the other, in the solver's units; they are None without knowledge. `projection` projects
+    residuals on the subspace that satisfies the conservation laws. The projection is exact, because
+    these equations have the same rho and residuals orthogonal to the same terms, so their squared
+    output weights count equally. With a finite lam, the projection does not affect the
+    coefficients. `complete` are indices of equations without a residual.
     """
 
     problems: tuple[EquationProblem, ...]
@@ -46,7 +46,7 @@ class System:
         ridges: Sequence[float],
         starts: Sequence[Float[np.ndarray, " k"]] | None = None,
     ) -> list[EquationFit]:
-        """Return the minimiser for these rho; `starts` are those of `EquationProblem.solve`."""
+        """Return the minimizer for these rho. `starts` are as in `EquationProblem.solve`."""
         if self.equalities is None:
             start_of_each = [None] * len(self.problems) if starts is None else starts
             fits = [
@@ -81,7 +81,7 @@ class System:
         orthogonality: float,
         sparsities: Sequence[float],
     ) -> list[list[EquationFit]]:
-        """Return the minimisers for one lam and every mu, each the start of the next smaller mu."""
+        """Return the minimizers for one lam and every mu. Each starts the next smaller mu."""
         fits: list[list[EquationFit]] = [[]] * len(sparsities)
         starts = [np.zeros(len(problem.terms)) for problem in self.problems]
         for j in np.argsort(sparsities)[::-1]:
@@ -96,7 +96,7 @@ class System:
         return fits
 
     def symbolic(self, moments: Moments, sparsity: float) -> list[EquationFit]:
-        """Return the minimiser without a residual, or with one orthogonal to the terms."""
+        """Return the minimizer without a residual, or with a residual orthogonal to the terms."""
         problems = []
         for equation in self.problems:
             terms = equation.terms[equation.independent]
@@ -209,7 +209,7 @@ def _system(
     projection = conserving(knowledge.conserved[:, rows], sizes[1][rows], complete)
     candidates = support[rows]
     low, high = knowledge.low[rows].copy(), knowledge.high[rows].copy()
-    if projection is not None:  # residuals that are orthogonal to the same terms
+    if projection is not None:  # the residuals are orthogonal to the same terms
         outside = candidates.any(axis=0) & ~candidates
         low[outside] = high[outside] = 0.0
         candidates = candidates | outside
@@ -243,7 +243,7 @@ def conserving(
 ) -> Float[np.ndarray, "g g"] | None:
     """Return the projection on residuals with N v = 0, or None without conservation laws.
 
-    Residuals are in units of `scale`; those of `complete` equations are zero.
+    Residuals are in units of `scale`. Residuals of `complete` equations are zero.
     """
     N = conserved * scale
     N = N[N.any(axis=1)]

@@ -1,8 +1,8 @@
 """The compiled training loop of Algorithm 1, for several models at once.
 
-The learned numbers of a model are one flat vector, since loops over many small arrays are slow on a
-CPU. Python runs only between stretches of epochs, to show progress and to stop when all models have
-stopped.
+The learned parameters of a model are one flat vector, because loops over many small arrays are slow
+on a CPU. Python runs only between stretches of epochs, to show progress and to stop when all models
+have stopped.
 """
 
 import math
@@ -23,7 +23,7 @@ from ..losses import Segments
 from ._objective import PARTS, Objective, Parameters, Weights
 
 RUNNING, EARLY = 0, 1
-_CAUSES = 2  # first code of a non-finite number: parts of J, then gradient and validation
+_CAUSES = 2  # first code of a non-finite value: parts of J, then gradient and validation
 _SECONDS_PER_STRETCH = 0.5
 _ADAM = optax.scale_by_adam()
 
@@ -43,7 +43,7 @@ class Schedule:
 @final
 @dataclass(frozen=True)
 class Pace:
-    """Number of epochs and learning rates, from the first to the last on a cosine."""
+    """Number of epochs, and the first and last learning rate of a cosine schedule."""
 
     epochs: Any
     patience: Any
@@ -90,7 +90,7 @@ class State:
 class Loop:
     """Data and settings of training. `starts`, `weights` and `seeds` have one entry per model.
 
-    `starts` are the leaves of the parameters, `structure` is their tree.
+    `starts` are the leaves of the parameters, and `structure` is their tree.
     """
 
     objective: Objective
@@ -139,7 +139,7 @@ class Loop:
                 for arrays in learned
             ]
         )
-        size = 2 ** max(11, math.ceil(math.log2(epochs)))  # one compiled loop serves many
+        size = 2 ** max(11, math.ceil(math.log2(epochs)))  # compiled once for many lengths
         return State(
             flat=flat,
             moments=jax.tree.map(
@@ -177,7 +177,7 @@ def train(loop: Loop) -> State:
             started = time.perf_counter()
             state = jax.block_until_ready(stretch(state, loop, np.array([done, last], np.int32)))
             seconds = time.perf_counter() - started
-            if done:  # the first stretch also compiled
+            if done:  # the first stretch includes compilation
                 length = max(
                     1, min(4 * length, int(length * _SECONDS_PER_STRETCH / max(seconds, 1e-6)))
                 )
@@ -240,7 +240,7 @@ def stretch(state: State, loop: Loop, bounds: Any) -> State:
 
 @final
 class _Model:
-    """The epochs of one model while they are traced."""
+    """The epochs of one model during tracing."""
 
     def __init__(self, start: Parameters, weights: Any, key: Any, loop: Loop):
         self.start, self.weights, self.key = start, weights, key
@@ -309,7 +309,7 @@ class _Model:
         )
         pace = self.pace
         # unlike in optax.cosine_decay_schedule, the number of epochs is data, so that other numbers
-        # do not cause another compilation
+        # do not trigger another compilation
         height = (1 + jnp.cos(jnp.pi * epoch / pace.epochs)) / 2
         rate = pace.last_rate + (pace.first_rate - pace.last_rate) * height
         if self.schedule.batch:
@@ -330,7 +330,7 @@ class _Model:
         order = jax.random.permutation(order_key, count)[: count // size * size]
 
         def rows_of(values: Any, rows: Any) -> Any:
-            """The values at the points of these segments."""
+            """Return the values at the points of these segments."""
             return values.reshape(count, -1, values.shape[-1])[rows].reshape(-1, values.shape[-1])
 
         def chosen(rows: Any) -> tuple[Any, Any]:
@@ -360,7 +360,7 @@ class _Model:
 
 
 def ending(code: int, stopped_at: int) -> str:
-    """Return why training ended early, or an empty text."""
+    """Return why training ended early, or an empty string."""
     if code == RUNNING:
         return ""
     if code == EARLY:
