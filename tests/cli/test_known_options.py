@@ -81,7 +81,7 @@ def test_a_file_says_the_same_and_options_add_to_it(table, tmp_path, capsys):
         (["--bound", "k <= 0"], "--bound names 'k', which is not a constant"),
         (["--relation", "coef(x, v) > 0"], "--relation must be such as"),
         (["--relation", "coef(x, v) = 1", "--relation", "coef(x, v) = 2"],
-         "What is known contradicts itself: no coefficients meet 'coef(x, v) = 2'"),
+         "What is known contradicts itself: no coefficients satisfy 'coef(x, v) = 2'"),
         (["--physics", "nowhere.toml"], "--physics 'nowhere.toml' cannot be read"),
     ],
 )  # fmt: skip

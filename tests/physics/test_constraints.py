@@ -206,11 +206,11 @@ def test_forbidden_terms_by_name_and_pattern():
         (
             {"relations": ["coef(x, x) = coef(y, y)"], "bounds": {("x", "x"): (1, 2),
                                                                   ("y", "y"): (None, 0)}},
-            "contradicts itself: no coefficients meet 'coef(x, x) = coef(y, y)'",
+            "contradicts itself: no coefficients satisfy 'coef(x, x) = coef(y, y)'",
         ),
         (
             {"relations": ["coef(x, x) = 1", "coef(x, x) = 2"]},
-            "contradicts itself: no coefficients meet 'coef(x, x) = 2'",
+            "contradicts itself: no coefficients satisfy 'coef(x, x) = 2'",
         ),
         ({"equations": {"x": "2*y + ..."}, "forbidden": {"x": ["y"]}}, "which is forbidden"),
         ({"equations": {"x": "2*y + ..."}, "bounds": {("x", "y"): (3, 4)}}, "is given already"),

@@ -1,4 +1,4 @@
-"""Metrics of a model and certificates of a fit."""
+"""Metrics of models and certificates of fits."""
 
 from ._certificate import Certificate as Certificate
 from ._certificate import EquationCertificate as EquationCertificate

@@ -27,8 +27,8 @@ _MAX_SHOWN_TERMS = 6
 class PenaltyBound:
     """sum_j <f_aug, phi_j>^2 <= (symbolic-only objective) / lam. [thm:penalty_bound_main]
 
-    The assumption, an objective no larger than that of the best purely symbolic model, is
-    evaluated: `assumption_holds`.
+    The bound assumes that the objective does not exceed the objective of the best symbolic model.
+    `assumption_holds` states whether this is true.
     """
 
     assumption_holds: bool
@@ -44,7 +44,7 @@ class PenaltyBound:
 @final
 @dataclass(frozen=True)
 class ErrorSplit:
-    """|y - f|^2 = |P y - f_phy|^2 + |y - P y - f_aug|^2, as shares of |y|^2. [thm:error_decomp]
+    """|y - f|^2 = |P y - f_phy|^2 + |y - P y - f_aug|^2, in fractions of |y|^2. [thm:error_decomp]
 
     P projects on the span of the terms in use. `cross` is the deviation from the identity if f_aug
     is not exactly orthogonal to the span.
@@ -61,9 +61,9 @@ class ErrorSplit:
 class EquationCertificate:
     """Certificate of one equation, relative to the root mean square of its target.
 
-    `library_r2` is the share of the squared residual that all allowed terms explain. Objective,
+    `library_r2` is the fraction of the squared residual that all allowed terms explain. Objective,
     duality gap and bound refer to the error of derivatives; they are NaN for other losses.
-    `active_bounds` are the terms with a coefficient at a bound.
+    `active_bounds` are the terms whose coefficient is at a bound.
     """
 
     equation: str
@@ -86,8 +86,9 @@ class Certificate:
     """Overlap, bounds and errors of a fit, with its regularization.
 
     `overlap[c, k]` is the correlation of the residual of equation c with term k, relative to the
-    sizes of term and target; it is zero for the terms to which the residual is orthogonal.
-    `dependences` are the terms that others span on the data, which the exact solver leaves out.
+    sizes of term and target. It is zero for terms to which the residual is orthogonal.
+    `dependences` are the terms that are linear combinations of other terms on the data, which the
+    exact solver omits.
     """
 
     sparsity: float
@@ -106,7 +107,7 @@ class Certificate:
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> "Certificate":
-        """Return the certificate of `as_dict`."""
+        """Return the certificate stored by `as_dict`."""
         equations = tuple(
             EquationCertificate(
                 **{
@@ -205,7 +206,7 @@ def _library_r2(result: FitResult, c: int) -> float:
 
 
 def _penalty_bound(result: FitResult, c: int, fit: EquationFit, reached: float) -> PenaltyBound:
-    """Return the bound for the objective `reached`."""
+    """Return the bound, given the value `reached` of the objective."""
     moments = result.moments
     overlap = residual_overlaps(moments, fit)[fit.terms]
     observed = float(overlap @ overlap)

@@ -1,4 +1,4 @@
-"""Scores of predictions, of selected terms, and of the split between equations and residual."""
+"""Metrics of predictions, of selected terms, and of the split between equations and residual."""
 
 import math
 from collections.abc import Sequence
@@ -14,10 +14,10 @@ from ..solving._moments import squared_norm
 
 
 def normalized_mse(predicted: Float[np.ndarray, "N c"], true: Float[np.ndarray, "N c"]) -> float:
-    """|predicted - true|^2 / |true|^2 over all samples and components. [sec:experiments]
+    """Return |predicted - true|^2 / |true|^2 over all samples and components. [sec:experiments]
 
-    The paper's footnote: the squared error over the squared norm of the target. Large components
-    weigh more than small ones. Where the truth is zero everywhere, the mean squared error.
+    This is the definition in the paper's footnote. Large components have more weight than small
+    ones. If the truth is zero everywhere, return the mean squared error.
 
     >>> normalized_mse(np.array([[3.0, 4.0], [1.0, 0.0]]), np.array([[3.0, 4.0], [0.0, 0.0]]))
     0.04
@@ -28,7 +28,7 @@ def normalized_mse(predicted: Float[np.ndarray, "N c"], true: Float[np.ndarray, 
 
 
 def relative_error(predicted: Float[np.ndarray, "N c"], true: Float[np.ndarray, "N c"]) -> float:
-    """|predicted - true|_D / |true|_D: the root of the paper's normalised MSE."""
+    """Return |predicted - true|_D / |true|_D, the square root of the paper's normalized MSE."""
     return math.sqrt(normalized_mse(predicted, true))
 
 
@@ -46,12 +46,12 @@ class SupportScores:
 def support_scores(
     coefficients: Float[np.ndarray, "c K"], true_support: Bool[np.ndarray, "c K"], threshold: float
 ) -> SupportScores:
-    """Scores of the terms with |coefficient| > threshold. [app:exp_design]
+    """Return the scores of the terms with |coefficient| > threshold. [app:exp_design]
 
-    Precision is the share of true terms among those in use, recall the share of those in use
-    among the true ones, F1 = 2 hits / (terms in use + true terms). A share of nothing is 0,
-    unless there is nothing to find and nothing in use: then all three are 1. A coefficient that
-    is NaN is not in use.
+    Precision is the fraction of the terms in use that are true, recall is the fraction of the true
+    terms that are in use, and F1 = 2 hits / (terms in use + true terms). Undefined fractions are 0,
+    unless there are neither true terms nor terms in use: then all three scores are 1. Terms with a
+    NaN coefficient are not in use.
 
     >>> truth = np.array([[False, True, False], [True, False, False]])
     >>> support_scores(np.array([[0.0, 0.9, 0.2], [0.0, 1e-4, 0.0]]), truth, 1e-3)
@@ -88,10 +88,12 @@ class RolloutScores:
 def rollout_scores(
     rollouts: Sequence[Rollout], true_states: Sequence[Float[np.ndarray, "_ n"]]
 ) -> RolloutScores:
-    """`normalized_mse` over all rows of completed rollouts; the others are counted, not averaged.
+    """Return `normalized_mse` over all rows of completed rollouts, and the number of these
+    rollouts.
 
-    Compare errors of two models only next to this count: a model that diverges on hard starts
-    is scored on the easy ones. A rollout that began before its truth is scored on its last rows.
+    Failed rollouts are counted, not averaged, so compare errors of two models only together with
+    this number: a model that diverges for difficult starts is scored on the easy starts. A rollout
+    that starts before its truth is scored on its last rows.
     """
     if len(rollouts) != len(true_states):
         raise InputError(
@@ -101,7 +103,7 @@ def rollout_scores(
     predicted, true = [], []
     for i, (rollout, states) in enumerate(zip(rollouts, true_states, strict=True)):
         if not isinstance(rollout.status, Status):
-            raise InputError(f"Rollout {i} is a batch; hand over its runs().")
+            raise InputError(f"Rollout {i} is a batch; pass its runs().")
         if rollout.x.shape[1:] != states.shape[1:] or len(rollout.x) < len(states):
             raise InputError(
                 f"Rollout {i} has the shape {rollout.x.shape}; its true states have "
@@ -115,10 +117,10 @@ def rollout_scores(
 
 
 def symbolic_share(symbolic: Float[np.ndarray, "N c"], neural: Float[np.ndarray, "N c"]) -> float:
-    """|f_phy|^2_D / (|f_phy|^2_D + |f_aug|^2_D): 1 without a residual; NaN when both vanish.
+    """Return |f_phy|^2_D / (|f_phy|^2_D + |f_aug|^2_D): 1 without a residual, NaN if both are zero.
 
-    The symbolic part's share of the energy of f where the parts are orthogonal, since then the
-    sum is |f|^2_D. Where they cancel each other it says nothing of their sum.
+    If the parts are orthogonal, this is the symbolic fraction of the energy |f|^2_D. If the parts
+    cancel, it is not informative about their sum.
 
     >>> symbolic_share(np.array([[3.0], [0.0]]), np.array([[0.0], [1.0]]))
     0.9

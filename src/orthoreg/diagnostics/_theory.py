@@ -1,9 +1,10 @@
 """The paper's statements as functions: closed forms of its toy problem, and its bounds.
 
-The toy: phi_1, phi_2 orthonormal under <.,.>_D, f = phi_1 + phi_2, both coefficients alike.
+In the toy problem, phi_1 and phi_2 are orthonormal under <.,.>_D, f = phi_1 + phi_2, and both
+coefficients are equal.
 
-Features are Phi (N x K) on samples, coefficients c x K, so that f_phy = Phi w'; the library's
-functions are phi_j(x) = theta_k(x) e_c for all pairs j = (k, c).
+Features are Phi (N x K) on samples and coefficients are c x K, so that f_phy = Phi w'. The
+library's functions are phi_j(x) = theta_k(x) e_c for all pairs j = (k, c).
 """
 
 import math
@@ -29,12 +30,13 @@ class ToySolution:
 
 
 def l2_hybrid(mu: float, lam2: float) -> ToySolution:
-    """Minimiser of |f - w.phi - g|^2 + lam2 |g|^2 + mu |w|_1. [ex:intro_sparsity_overlap]
+    """Return the minimizer of |f - w.phi - g|^2 + lam2 |g|^2 + mu |w|_1.
+    [ex:intro_sparsity_overlap]
 
     w = 1 - mu (1 + lam2) / (2 lam2) and g = mu / (2 lam2) (phi_1 + phi_2): the residual overlaps
-    although the library contains f. Holds for 0 < mu < 2 lam2 / (1 + lam2). [thm:l2_failure]
-    On this toy a weight lam2 on sum_j <g, phi_j>^2 instead of |g|^2 has the same minimiser,
-    because g lies in the span.
+    the library although the library contains f. This holds for 0 < mu < 2 lam2 / (1 + lam2).
+    [thm:l2_failure] In this problem, a penalty lam2 sum_j <g, phi_j>^2 in place of lam2 |g|^2 has
+    the same minimizer, because g is in the span.
 
     >>> l2_hybrid(mu=0.2, lam2=0.5)
     ToySolution(w=0.7, overlap=0.2)
@@ -46,10 +48,10 @@ def l2_hybrid(mu: float, lam2: float) -> ToySolution:
 
 
 def two_stage(mu: float, lam: float = 0.0) -> ToySolution:
-    """Lasso first, then a residual fitted to what it leaves.
+    """Return the result of a Lasso followed by a residual fitted to the remaining error.
 
-    w = 1 - mu/2; the residual's overlap is mu/2 when it is fitted freely
-    [prop:seq_two_stage_failure] and (mu/2) / (1 + lam) when its overlap is penalised with lam.
+    w = 1 - mu/2. The overlap of the residual is mu/2 without a penalty [prop:seq_two_stage_failure]
+    and (mu/2) / (1 + lam) with weight lam on the overlap.
     """
     if not 0 < mu < 2:
         raise InputError(f"mu must lie between 0 and 2; got {mu:g}.")
@@ -57,10 +59,11 @@ def two_stage(mu: float, lam: float = 0.0) -> ToySolution:
 
 
 def effective_threshold(mu: float, lam: float) -> float:
-    """The size below which a unit-norm coefficient vanishes when the network can say everything.
+    """Return the size below which a unit-norm coefficient vanishes if the network can fit
+    everything.
 
-    The reduced problem has Q = lam / (1 + lam), r = Q w_0, so that w = 0 if |w_0| is at most
-    mu (1 + lam) / (2 lam): mu / (2 lam) for small lam, mu / 2 in the projection limit.
+    The reduced problem has Q = lam / (1 + lam), r = Q w_0, so w = 0 if |w_0| is at most
+    mu (1 + lam) / (2 lam), which is mu / (2 lam) for small lam and mu / 2 in the projection limit.
     """
     return mu / 2 if math.isinf(lam) else mu * (1 + lam) / (2 * lam)
 
@@ -74,11 +77,12 @@ def penalty_bound(
     mu: float,
     lam: float,
 ) -> PenaltyBound:
-    """sum_j <f_aug, phi_j>_D^2 <= (|y - Phi w_sym|^2_D + mu |w_sym|_1) / lam for any model.
+    """Return the bound sum_j <f_aug, phi_j>_D^2 <= (|y - Phi w_sym|^2_D + mu |w_sym|_1) / lam.
 
-    w_sym is the best model without a residual. The assumption that the model's objective is no
-    larger than that one's is evaluated; no minimiser is needed. [thm:penalty_bound_main] An
-    infinite lam counts nothing in the objective, its constraint being met.
+    w_sym is the best model without a residual. The bound holds for any model whose objective does
+    not exceed the objective of w_sym; this assumption is evaluated, and no minimizer is needed.
+    [thm:penalty_bound_main] An infinite lam contributes nothing to the objective, because its
+    constraint is satisfied.
     """
     N = len(features)
     A, a = features.T @ features / N, features.T @ target / N
@@ -108,10 +112,11 @@ def error_split(
     coefficients: Float[np.ndarray, "c K"],
     neural: Float[np.ndarray, "N c"],
 ) -> ErrorSplit:
-    """|y - f|^2 = |P y - f_phy|^2 + |y - P y - f_aug|^2 as shares of |y|^2. [thm:error_decomp]
+    """Return the split |y - f|^2 = |P y - f_phy|^2 + |y - P y - f_aug|^2, in fractions of |y|^2.
+    [thm:error_decomp]
 
-    P projects on the span of `features`. Where f_aug is not orthogonal to it, the identity lacks
-    `cross` = -2 <P y - f_phy, f_aug>_D.
+    P projects on the span of `features`. If f_aug is not orthogonal to this span, the right-hand
+    side lacks the term `cross` = -2 <P y - f_phy, f_aug>_D.
     """
     projection = features @ np.linalg.lstsq(features, target, rcond=1e-12)[0]
     symbolic = features @ coefficients.T
@@ -123,12 +128,12 @@ def error_split(
 
 
 def orthogonality_gap_bound(largest: float, samples: int, confidence: float) -> float:
-    """R sqrt(2 log(2/delta) / N): how far an empirical inner product is from its expectation.
+    """Return R sqrt(2 log(2/delta) / N), a bound on the error of an empirical inner product.
 
-    For fixed functions with |f'g| <= R = `largest` and N independent samples, with probability
-    at least `confidence` = 1 - delta. [thm:finite_sample] With B samples drawn with replacement
-    it bounds the deviation of a minibatch from the whole. [lem:minibatch_deviation] It does not
-    apply to a residual that was learned from the same samples.
+    The bound holds with probability at least `confidence` = 1 - delta for fixed functions with
+    |f'g| <= R = `largest` and N independent samples. [thm:finite_sample] With B samples drawn with
+    replacement, it bounds the deviation of a minibatch from the full data.
+    [lem:minibatch_deviation] It does not apply to a residual learned from the same samples.
 
     >>> round(orthogonality_gap_bound(largest=2.0, samples=1000, confidence=0.95), 4)
     0.1718
@@ -154,12 +159,12 @@ class OverlapInterval:
 def overlap_interval(
     products: Float[np.ndarray, " N"], *, largest: float, confidence: float
 ) -> OverlapInterval:
-    """<f, g>_D of f(x_i)'g(x_i) = `products`, with Hoeffding's interval for <f, g>_nu.
+    """Return <f, g>_D of f(x_i)'g(x_i) = `products`, and Hoeffding's interval for <f, g>_nu.
 
-    f and g are fixed functions and the samples independent; `largest` is a bound on |f'g| that
-    holds for every x, not the largest product seen. [thm:finite_sample] An interval around zero
-    is the corollary on population orthogonality. For a residual that was learned from these
-    samples it means nothing: take fresh ones.
+    f and g are fixed functions and the samples are independent. `largest` is a bound on |f'g| for
+    every x, not the largest observed product. [thm:finite_sample] An interval around zero is the
+    corollary on population orthogonality. The interval is not valid for a residual learned from
+    these samples; use new samples.
 
     >>> found = overlap_interval(np.full(400, 0.2), largest=1.0, confidence=0.95)
     >>> round(found.empirical, 2), round(found.lower, 3), round(found.upper, 3)
@@ -177,7 +182,8 @@ def overlap_interval(
 
 
 def minibatch_tail(largest: float, batch: int, deviation: float) -> float:
-    """2 exp(-B eps^2 / (2 R^2)): the chance of a larger deviation. [lem:minibatch_deviation]"""
+    """Return 2 exp(-B eps^2 / (2 R^2)), the probability of a larger deviation of a minibatch.
+    [lem:minibatch_deviation]"""
     if not (largest > 0 and batch >= 1 and deviation >= 0):
         raise InputError(
             f"largest > 0, batch >= 1 and deviation >= 0 are needed; "
@@ -189,10 +195,10 @@ def minibatch_tail(largest: float, batch: int, deviation: float) -> float:
 def minibatch_bias(
     products: Float[np.ndarray, " N"], batch: int, *, replacement: bool = True
 ) -> float:
-    """E[<f, phi>_B^2] - <f, phi>_D^2, the variance of the batch's mean: Var / B.
+    """Return E[<f, phi>_B^2] - <f, phi>_D^2, the variance of the batch mean: Var / B.
 
-    `products` are f(x_i)'phi(x_i). Without replacement the bias is smaller by the factor
-    (N - B) / (N - 1), and zero for B = N. The product of two independent batches has none.
+    `products` are f(x_i)'phi(x_i). Without replacement, the bias is smaller by the factor
+    (N - B) / (N - 1), and zero for B = N. The product of two independent batches has no bias.
     """
     N = len(products)
     if not 1 <= batch <= (math.inf if replacement else N):
@@ -202,10 +208,10 @@ def minibatch_bias(
 
 
 def residual_cosine(symbolic: Float[np.ndarray, "N c"], neural: Float[np.ndarray, "N c"]) -> float:
-    """|<f_aug, f_phy>_D| / (|f_aug|_D |f_phy|_D), between 0 and 1; NaN when a part vanishes.
+    """Return |<f_aug, f_phy>_D| / (|f_aug|_D |f_phy|_D), between 0 and 1; NaN if a part is zero.
 
-    A diagnostic within one method. It is not the penalty, and it is unstable when either part is
-    small, so it does not rank methods; `residual_cosine_range` says how unstable.
+    This is a diagnostic within one method. It is not the penalty and is unstable if either part is
+    small, so it does not rank methods. `residual_cosine_range` quantifies the instability.
     """
     size = math.sqrt(squared_norm(symbolic) * squared_norm(neural))
     if size == 0:
@@ -216,10 +222,10 @@ def residual_cosine(symbolic: Float[np.ndarray, "N c"], neural: Float[np.ndarray
 def residual_cosine_range(
     symbolic: Float[np.ndarray, "N c"], neural: Float[np.ndarray, "N c"], change: float
 ) -> tuple[float, float]:
-    """Least and largest cosine that is possible when each part changes by |.|_D <= `change`.
+    """Return the smallest and largest possible cosine if each part changes by |.|_D <= `change`.
 
-    A part of size s turns by at most arcsin(change / s), and by any angle once `change` reaches
-    s: the cosine of a residual that is as small as its own error says nothing.
+    A part of size s rotates by at most arcsin(change / s), and by any angle if `change` is at least
+    s: the cosine of a residual that is as small as its own error is not informative.
 
     >>> x = np.array([[1.0], [1.0]])
     >>> y = np.array([[0.01], [-0.01]])

@@ -14,8 +14,8 @@ from .._common.arrays import Arrays, pytree
 from .._common.errors import InputError
 from .._common.registry import part
 
-_ROWS = 128  # per block, whose values of 400 functions fit the cache of a core (0.4 MB)
-_SATURATED = 20.0  # its tanh is 1 in double precision
+_ROWS = 128  # per block; the values of 400 functions fit into a core's cache (0.4 MB)
+_SATURATED = 20.0  # tanh of this is 1 in double precision
 
 
 class AbstractBasis(abc.ABC):
@@ -28,7 +28,7 @@ class AbstractBasis(abc.ABC):
     @property
     @abc.abstractmethod
     def size(self) -> int:
-        """H; zero without a residual."""
+        """Number H of functions, zero without a residual."""
 
     @abc.abstractmethod
     def __call__(self, variables: Any, xp: Any = np) -> Any:
@@ -41,9 +41,9 @@ class AbstractBasis(abc.ABC):
         weights: Float[np.ndarray, "H c"],
         steps: Float[np.ndarray, " n"],
     ) -> Float[np.ndarray, "n N c"]:
-        """Return d (psi weights) / dz_j for the first n variables, where psi is known.
+        """Return d (psi weights) / dz_j for the first n variables, given psi.
 
-        The default uses finite differences over `steps`.
+        The default uses finite differences with these `steps`.
         """
         slopes = []
         for j, step in enumerate(steps):
@@ -54,7 +54,7 @@ class AbstractBasis(abc.ABC):
 
     @abc.abstractmethod
     def mask_inputs(self, variables: Bool[np.ndarray, " V"]) -> "AbstractBasis":
-        """Return the same functions of the other variables only."""
+        """Return the basis restricted to the other variables: these `variables` have no effect."""
 
     @abc.abstractmethod
     def arrays(self) -> dict[str, np.ndarray]:
@@ -63,7 +63,7 @@ class AbstractBasis(abc.ABC):
     @classmethod
     @abc.abstractmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> "AbstractBasis":
-        """Return the basis of `arrays`; raise InputError for inconsistent arrays."""
+        """Return the basis of `arrays`, or raise InputError if they are inconsistent."""
 
 
 @part
@@ -71,9 +71,9 @@ class AbstractBasis(abc.ABC):
 @final
 @dataclass(frozen=True, eq=False)
 class TanhLayers(AbstractBasis):
-    """Standardised variables through tanh layers, and a constant.
+    """Standardized variables passed through tanh layers, and a constant.
 
-    The last layer of a network combines these functions. Without layers there are none (H = 0).
+    The output layer of a network combines these functions. Without layers, there are none (H = 0).
     """
 
     mean: Float[Arrays, " V"]
@@ -145,7 +145,7 @@ class TanhLayers(AbstractBasis):
         return basis
 
     def _in_numpy(self, values: Float[np.ndarray, "N V"]) -> Float[np.ndarray, "N H"]:
-        """Evaluate the layers in blocks of rows that stay in the cache."""
+        """Return the values of the layers, evaluated in blocks of rows that fit into the cache."""
         first = np.ones((len(values), values.shape[1] + 1))
         first[:, :-1] = values
         psi = np.empty((len(values), self.size))
@@ -160,7 +160,7 @@ class TanhLayers(AbstractBasis):
 
     @cached_property
     def _doubled(self) -> list[np.ndarray]:
-        """Twice the weights of each layer, with the bias as last row.
+        """Twice the weights of each layer, with the bias as the last row.
 
         An additional column produces the constant 1 by which the next layer multiplies its bias.
         """
@@ -189,10 +189,10 @@ Scalar = int | float | np.number
 
 
 class AbstractAugmentation(abc.ABC):
-    """A recipe for f_aug. `init` draws its functions; a solver finds their weights.
+    """A recipe for f_aug. `init` draws its functions; a solver determines their weights.
 
-    `ridge` is rho, the weight of |v|^2 of the last layer. None means that held-out data choose it;
-    it is zero for a gradient solver. `learns_hidden` says whether a gradient solver also trains the
+    `ridge` is rho, the weight of |v|^2 of the last layer. If None, held-out data choose it, and a
+    gradient solver uses zero. `learns_hidden` states whether a gradient solver also trains the
     hidden layers, which must be `TanhLayers`.
     """
 
@@ -236,21 +236,21 @@ class Zero(AbstractAugmentation):
 @final
 @dataclass(frozen=True)
 class RandomFeatures(AbstractAugmentation):
-    """One hidden tanh layer with fixed random weights; only its output layer is learned.
+    """A hidden tanh layer with fixed random weights. Only its output layer is learned.
 
     Parameters
     ----------
     width
         number of units.
     ridge
-        rho, the weight of the squared output weights; None chooses it on held-out data.
+        rho, weight of the squared output weights; if None, chosen on held-out data.
     weight_scale
-        scale of the weights, for standardised variables: steep units follow fine detail, flat ones
-        wide trends. A pair spaces the scales of units geometrically from the first value to the
-        second.
+        scale of the weights, for standardized variables. Steep units represent fine detail, flat
+        units represent broad trends. With a pair, the scales of units are spaced geometrically from
+        the first value to the second.
     univariate_fraction
-        share of units that use a single variable, in turn. Detail in one variable then needs few
-        units, however many variables there are.
+        fraction of units that use a single variable, in turn. Detail in one variable then requires
+        few units, regardless of the number of variables.
 
     Examples
     --------
@@ -282,7 +282,7 @@ class RandomFeatures(AbstractAugmentation):
             )
         if not 0 <= self.univariate_fraction <= 1:
             raise InputError(
-                f"RandomFeatures(univariate_fraction=...) must be a share from 0 to 1; got "
+                f"RandomFeatures(univariate_fraction=...) must be a number from 0 to 1; got "
                 f"{self.univariate_fraction!r}."
             )
 
@@ -298,7 +298,7 @@ class RandomFeatures(AbstractAugmentation):
         scales = np.geomspace(low, high, self.width)
         weight = np.sqrt(2 / n_variables) * rng.standard_normal((n_variables, self.width))
         bias = 2 * rng.uniform(-1, 1, self.width)
-        rank = np.floor(self.univariate_fraction * (units + 1))  # of univariate units
+        rank = np.floor(self.univariate_fraction * (units + 1))  # rank of univariate units
         is_univariate = rank > np.floor(self.univariate_fraction * units)
         uses = np.arange(n_variables)[:, None] == (rank - 1) % n_variables
         weight = np.where(is_univariate, np.sqrt(n_variables) * weight * uses, weight)
@@ -311,8 +311,8 @@ class RandomFeatures(AbstractAugmentation):
 class MLP(AbstractAugmentation):
     """A network of tanh layers.
 
-    A gradient solver trains all of it. `Exact` keeps the random hidden layers and solves for the
-    output layer only.
+    A gradient solver trains all layers. `Exact` keeps the random hidden layers and solves only for
+    the output layer.
 
     Parameters
     ----------
@@ -321,8 +321,8 @@ class MLP(AbstractAugmentation):
     depth
         number of hidden layers.
     ridge
-        rho, the weight of the squared output weights; None chooses it on held-out data, and is zero
-        for a gradient solver.
+        rho, weight of the squared output weights; if None, chosen on held-out data, and zero for a
+        gradient solver.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""`Gate`: the region of the training data, and the residual's values beyond it."""
+"""`Gate`: the region of the training data, and the residual's values outside the region."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -17,21 +17,21 @@ from ._limits import FARTHEST as FARTHEST
 from ._limits import SEARCHED as SEARCHED
 from ._limits import SHARPNESS as SHARPNESS
 
-_MAX_TREE_VARIABLES = 12  # variables. With more, a tree is slower than all pairs
+_MAX_TREE_VARIABLES = 12  # variables. With more, a tree is slower than computing all pairs
 _MAX_DENSE_POINTS, _MAX_DENSE_PAIRS = 256, 2**20  # With fewer, all pairs are faster than a tree
-_BLOCK = 1024  # rows that are processed together
+_BLOCK = 1024  # rows processed together
 
 
 @pytree()
 @final
 @dataclass(frozen=True, eq=False)
 class Region:
-    """The region of the training data, as found by `Gate`.
+    """The region of the training data, as determined by `Gate`.
 
-    The distance of z is min_j |rate z - landmark_j|. A variable that never varied has rate 0.
-    `held` are the values of the residual at the landmarks, if it keeps them beyond the data.
-    `period` is the period of each variable times its rate, zero without one. Distances along a
-    periodic variable are the shorter ones.
+    The distance of z is min_j |rate z - landmark_j|. A variable that never varied has rate 0. If
+    the residual keeps its values outside the data, `held` has its values at the landmarks. `period`
+    is the period of each variable times its rate, zero without a period. Along a periodic variable,
+    the shorter distance is used.
     """
 
     rate: Float[Arrays, " V"]
@@ -47,7 +47,7 @@ class Region:
     ) -> "Region":
         """Return the region with its images, each given by signs of variables and of the residual.
 
-        `periods` are those of the variables, zero without one.
+        `periods` are the periods of the variables, zero for non-periodic variables.
         """
         held = self.held
         return replace(
@@ -58,27 +58,27 @@ class Region:
         )
 
     def distance(self, variables: Float[np.ndarray, "N V"]) -> Float[np.ndarray, " N"]:
-        """1 at the edge of the training data, less inside."""
+        """Return the distance of each row: 1 at the edge of the training data, smaller inside."""
         starts = range(0, max(len(variables), 1), _BLOCK)
         blocks = [self._nearest(variables[i : i + _BLOCK]) for i in starts]
         return np.sqrt(np.concatenate(blocks))
 
     def share(self, variables: Any, xp: Any = np) -> Any:
-        """Return the residual's share at each state (... V -> ...): 1 inside, 0 from 1 + fade."""
+        """Return the residual's weight at each state (... V -> ...): 1 inside, 0 from 1 + fade."""
         return self._share(xp.min(self._beyond(variables, xp), axis=-1), xp)
 
     def gated(self, variables: Any, residual: Any, xp: Any = np) -> Any:
         """Return the gated values of the residual (... c) at these states (... V).
 
-        r(z) -> g r(z) + (1 - g) sum_j a_j r_j, with g the share, r_j the values held at the
-        landmarks and a_j proportional to exp(-4 distance_j), normalised to sum to one.
+        r(z) -> g r(z) + (1 - g) sum_j a_j r_j, where g is the weight, r_j are the values held at
+        the landmarks, and a_j is proportional to exp(-4 distance_j), normalized to sum to one.
         """
         if xp is np:
             return self._gated_in_numpy(variables, residual)
         return self._mixed(variables, residual, xp)
 
     def _gated_in_numpy(self, variables: Any, residual: Any) -> Any:
-        """Return the residual unchanged inside, and mix it outside, where few states are."""
+        """Return the residual unchanged inside, and mixed outside, where there are few states."""
         outside = ~(self._nearest(variables) <= 1.0)
         if not outside.any():
             return residual
@@ -90,7 +90,7 @@ class Region:
         distances = self._beyond(variables, xp)
         nearest = xp.min(distances, axis=-1)
         share = self._share(nearest, xp)[..., None]
-        # the residual need not be finite where it has no share
+        # the residual may be infinite where its weight is zero
         shared = share * xp.where(share > 0, residual, 0.0)
         if self.held is None:
             return shared
@@ -104,7 +104,7 @@ class Region:
 
     def _beyond(self, variables: Any, xp: Any) -> Any:
         """Return the distances from the landmarks (... V -> ... L), at least 1."""
-        # the limit avoids the infinite slope of the root at zero
+        # the limit avoids the infinite slope of the square root at zero
         return xp.sqrt(xp.maximum(self._squares(variables, xp, FARTHEST), 1.0))
 
     def _nearest(self, variables: Float[np.ndarray, "N V"]) -> Float[np.ndarray, " N"]:
@@ -122,7 +122,7 @@ class Region:
             products = matrix @ z.T
             products += lengths
             squares = norms + products.min(axis=0)
-            far = ~(norms < FARTHEST**2)  # rounding there exceeds any distance, or it is no number
+            far = ~(norms < FARTHEST**2)  # rounding exceeds any distance there, or it is NaN
             squares[far] = norms[far]
         return np.maximum(squares, 0.0, out=squares)
 
@@ -156,30 +156,31 @@ class Region:
 @final
 @dataclass(frozen=True)
 class Gate:
-    """Limits the residual to the region of the training data, as nothing was fitted beyond.
+    """Restricts the residual to the region of the training data, beyond which nothing was fitted.
 
-    The distance of a state from the data is that to the nearest of some landmarks. It is 1 at the
-    edge of the data. All training rows are inside, as would be 95% of the rows of a run that is
-    left out; so are states within a tenth of a standard deviation of a landmark. Variables, with
+    The distance of a state from the data is its distance to the nearest landmark. It is 1 at the
+    edge of the data. All training rows are inside, as are about 95% of the rows of a left-out run
+    and all states within a tenth of a standard deviation of a landmark. Variables, including
     inputs, are in units of their standard deviations; variables that never varied are ignored.
 
-    Landmarks are training rows, each the one farthest from those before: at most `landmarks`, and
-    at most one for ten rows. More landmarks follow the shape of the data more closely.
+    Landmarks are training rows, each the farthest from the previous ones: at most `landmarks`, and
+    at most one per ten rows. With more landmarks, the region follows the shape of the data more
+    closely.
 
-    The residual has full weight up to distance 1 and none from 1 + `fade` on, with a smooth step
-    between. Its place is taken by its values at the landmarks nearest to the state (`hold`), or by
-    nothing (`hold=False`). Held values are means of values on training rows, so that the growing
-    terms of the equations dominate far away. An equation that is all residual would become zero
-    without them.
+    The residual has full weight up to distance 1 and zero weight from 1 + `fade`, with a smooth
+    transition. Outside, it is replaced by its values at the landmarks nearest to the state
+    (`hold`), or by zero (`hold=False`). Held values are means over training rows, so that the
+    growing terms of the equations dominate far away. Without held values, an equation that consists
+    only of a residual would become zero.
 
     Parameters
     ----------
     fade
-        distance beyond the edge over which the residual fades out.
+        distance beyond the edge over which the residual decreases to zero.
     landmarks
-        maximal number of landmarks.
+        maximum number of landmarks.
     hold
-        whether the residual keeps its values at the nearest landmarks beyond the data.
+        whether the residual keeps its values at the nearest landmarks outside the data.
 
     Examples
     --------
@@ -215,8 +216,9 @@ class Gate:
     ) -> Region:
         """Return the region of these training rows.
 
-        `parts` numbers groups of runs, or stretches of a run, that are left out in turn; by default
-        a fifth of the rows each. `residual` returns the values that are held; by default none are.
+        `parts` numbers groups of runs, or stretches of a run, that are left out in turn; by
+        default, each part has a fifth of the rows. `residual` returns the values to hold; by
+        default, none are held.
         """
         if parts is None:
             parts = np.arange(len(variables)) * 5 // len(variables)
@@ -236,7 +238,7 @@ class Gate:
     ) -> Region:
         """Return the region of rows with this extent, from a sample of them.
 
-        `largest` returns the maximum over all chunks of a function of rows.
+        `largest` returns the maximum of a function of rows over all chunks.
         """
         subset = slice(None, None, -(-len(rows) // SEARCHED))
         rows, parts = rows[subset], parts[subset]
@@ -256,7 +258,7 @@ class Gate:
 
 
 def _farthest_points(rows: Float[np.ndarray, "N V"], count: int) -> list[int]:
-    """Return the row nearest to the mean, then repeatedly the row farthest from all before."""
+    """Return the row nearest to the mean, then repeatedly the row farthest from previous rows."""
     chosen = [int(np.square(rows - rows.mean(axis=0)).sum(axis=1).argmin())]
     distance = np.full(len(rows), np.inf)
     while len(chosen) < count:
@@ -266,7 +268,7 @@ def _farthest_points(rows: Float[np.ndarray, "N V"], count: int) -> list[int]:
 
 
 def _distance_between_parts(rows: Float[np.ndarray, "N V"], parts: Int[np.ndarray, " N"]) -> float:
-    """How far 95% of the rows are, at most, from the nearest row of another part."""
+    """Return the 95% quantile of the distance between a row and the nearest row of another part."""
     distances = [
         _nearest_distances(rows[parts != part], rows[parts == part])
         for part in np.unique(parts)
@@ -280,8 +282,8 @@ def _distance_between_parts(rows: Float[np.ndarray, "N V"], parts: Int[np.ndarra
 def _nearest_distances(
     points: Float[np.ndarray, "M V"], rows: Float[np.ndarray, "N V"]
 ) -> Float[np.ndarray, " N"]:
-    """The distance of each row from the nearest of the points. A tree finds it among many points in
-    few variables; else all pairs are looked at, which a matrix product does faster."""
+    """Return the distance of each row from the nearest of the points. For many points in few
+    variables, a tree is used; otherwise, a matrix product computes all pairs, which is faster."""
     is_large = len(points) > _MAX_DENSE_POINTS and len(points) * len(rows) > _MAX_DENSE_PAIRS
     if is_large and rows.shape[1] <= _MAX_TREE_VARIABLES:
         from scipy.spatial import KDTree

@@ -1,6 +1,6 @@
 """`HybridField`: f = f_phy + f_aug as one function, in NumPy for samples and JAX for solvers.
 
-`SwitchedField` is the same with signs in its terms, for simulations.
+`SwitchedField` is the same function with the signs in its terms as variables, for simulations.
 """
 
 from collections.abc import Callable
@@ -34,9 +34,9 @@ class HybridField:
     """f(z) = C theta(z) + [V' psi(z) - P theta(z)] with z the states, then the inputs.
 
     The second part is the residual f_aug. The correction P is the part of the network that an exact
-    projection removes to make the residual orthogonal to the library, else zero. The region, if
-    any, determines the residual beyond the training data. `parameters` are the values of the
-    features' parameters as data, so that other values do not cause another compilation.
+    projection removes to make the residual orthogonal to the library, otherwise zero. The region,
+    if any, determines the residual outside the training data. `parameters` are the values of the
+    features' parameters as data, so that other values do not trigger another compilation.
     """
 
     features: FeatureMap
@@ -86,7 +86,7 @@ class HybridField:
         # compiled simulation serves all fits of a library
         symbolic = self.coefficients @ _where_used(self.coefficients, theta)
         share = 1.0 if self.region is None else self.region.share(z, jnp)
-        # the residual may be infinite where it has no share
+        # the residual may be infinite where its weight is zero
         inside = jnp.where(share > 0, _where_used(self.correction, theta), 0.0)
         residual = -self.correction @ inside
         if self.basis.size:
@@ -95,7 +95,7 @@ class HybridField:
 
     @cached_property
     def has_residual(self) -> bool:
-        """Whether f_aug can differ from zero."""
+        """Whether f_aug can be non-zero."""
         held = None if self.region is None else self.region.held
         return any(
             np.any(np.asarray(part))
@@ -114,7 +114,7 @@ class HybridField:
         return _nonzero_terms(self.features, np.asarray(self.correction))
 
     def without_residual(self) -> "HybridField":
-        """Return the field without its residual, within the training data and beyond."""
+        """Return the field without its residual, inside and outside the training data."""
         region = self.region
         if region is not None and region.held is not None:
             region = replace(region, held=np.zeros_like(region.held))
@@ -137,9 +137,9 @@ class HybridField:
         )
 
     def resolved(self, digits: int | None = None) -> "HybridField":
-        """Return the same function with the values of parameters in its terms.
+        """Return the same function with the values of parameters inserted into its terms.
 
-        With `digits` numbers in terms are rounded and factors moved to the coefficients.
+        With `digits`, numbers in terms are rounded and factors are moved to the coefficients.
         """
         features = self.features.resolved(digits)
         if digits is None or not self.features.parameters:
@@ -170,7 +170,7 @@ class HybridField:
         return replace(self, basis=basis, weights=self.weights[:0], region=region)
 
     def contributions(self, z: Float[np.ndarray, " V"]) -> list[tuple[str, int, float]]:
-        """Return (term, equation, value) of each part of f at a point, the 'residual' last."""
+        """Return (term, equation, value) of each part of f at a point, with 'residual' last."""
         features, coefficients = self._used
         theta = features(z[None])[0]
         with np.errstate(all="ignore"):
@@ -202,7 +202,7 @@ def _nonzero_terms(
 
 
 def _in_blocks(function: Callable[[np.ndarray], np.ndarray], variables: np.ndarray) -> np.ndarray:
-    """Return function(variables) in blocks, which limits the memory for basis functions."""
+    """Return function(variables), computed in blocks to limit the memory for basis functions."""
     if len(variables) <= _BLOCK:
         return function(variables)
     first = function(variables[:_BLOCK])
@@ -217,7 +217,7 @@ def _in_blocks(function: Callable[[np.ndarray], np.ndarray], variables: np.ndarr
 @final
 @dataclass(frozen=True, eq=False)
 class SwitchedField(AbstractSwitchedField):
-    """A field with variables, after states and inputs, in place of signs.
+    """A field in which additional variables, after states and inputs, replace signs.
 
     `functions` are the arguments of the signs, each followed by its derivatives.
     """
@@ -270,14 +270,14 @@ def switched(field: HybridField) -> SwitchedField | None:
 
 
 def jumping_terms(features: FeatureMap) -> tuple[str, ...]:
-    """Return the names of the terms with a sign."""
+    """Return the names of the terms that contain a sign."""
     width = len(features.variables)
     pairs = zip(features.names, features.terms, strict=True)
     return tuple(name for name, term in pairs if separate_signs((term,), width)[1])
 
 
 def switching_terms(field: HybridField) -> tuple[str, ...]:
-    """Return the names of the terms with a sign that an equation uses."""
+    """Return the names of the terms that contain a sign and that an equation uses."""
     return jumping_terms(field.without_idle_terms().features)
 
 
@@ -292,5 +292,5 @@ def _stacked(columns: list[Any], like: Any, xp: Any) -> Any:
 
 
 def _weighted(theta: Any, coefficients: Any, xp: Any) -> Any:
-    """Return sums of terms; terms without weight may be infinite."""
+    """Return weighted sums of terms. Terms with zero weight may be infinite."""
     return xp.where(xp.any(coefficients != 0, axis=0), theta, 0.0) @ coefficients.T

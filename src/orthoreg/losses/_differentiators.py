@@ -27,14 +27,14 @@ class AbstractDifferentiator(abc.ABC):
     @property
     @abc.abstractmethod
     def min_points(self) -> int:
-        """The minimal number of points of a run."""
+        """The minimum number of points of a run."""
 
     @abc.abstractmethod
     def slopes(self, data: Dataset) -> Float[np.ndarray, "N n"]:
         """Return the derivative of the states at each row."""
 
     def rule(self, data: Dataset) -> "AbstractDifferentiator":
-        """Return the rule used for these data: the differentiator, unless it chooses another."""
+        """Return the rule used for these data: the differentiator itself, unless overridden."""
         return self
 
     def coarser(self) -> "AbstractDifferentiator | None":
@@ -44,9 +44,10 @@ class AbstractDifferentiator(abc.ABC):
     def systematic_error(
         self, data: Dataset, slopes: Float[np.ndarray, "N n"]
     ) -> Float[np.ndarray, " n"]:
-        """Estimate the mean squared error of these slopes that is not caused by noise.
+        """Return an estimate of the mean squared error of these slopes that is not due to noise.
 
-        It is a quarter of the squared difference to the next coarser rule, zero without one.
+        The estimate is a quarter of the squared difference from the next coarser rule, or zero if
+        there is none.
         """
         coarser = self.coarser()
         if coarser is None or data.run_lengths.min() < coarser.min_points:
@@ -118,7 +119,7 @@ class SavitzkyGolay(AbstractSlidingPolynomial):
     Parameters
     ----------
     window
-        number of points of a window, odd.
+        number of points in a window; must be odd.
     degree
         degree of the polynomial.
 
@@ -143,12 +144,12 @@ class SavitzkyGolay(AbstractSlidingPolynomial):
 @final
 @dataclass(frozen=True)
 class LocalPolynomial(AbstractSlidingPolynomial):
-    """Savitzky-Golay for any steps: each row has its own fit on true times.
+    """Savitzky-Golay for arbitrary steps: each row has its own fit on actual times.
 
     Parameters
     ----------
     window
-        number of points of a window, odd.
+        number of points in a window; must be odd.
     degree
         degree of the polynomial.
 
@@ -171,9 +172,9 @@ class LocalPolynomial(AbstractSlidingPolynomial):
 @final
 @dataclass(frozen=True)
 class FiniteDifference(AbstractDifferentiator):
-    """Second-order differences for any steps: the slope of the parabola through three points.
+    """Second-order differences for arbitrary steps: the slope of the parabola through three points.
 
-    At the ends of a run they are one-sided.
+    At the ends of a run, differences are one-sided.
 
     Examples
     --------
@@ -201,14 +202,14 @@ class FiniteDifference(AbstractDifferentiator):
 class SmoothedFiniteDifference(AbstractDifferentiator):
     """The paper's targets: Savitzky-Golay smoothing of the states, then second-order differences.
 
-    Needs equal steps.
+    Requires equal steps.
 
     Parameters
     ----------
     window
-        number of points of the smoother, as in the paper.
+        number of points in the smoothing window, as in the paper.
     degree
-        degree of its polynomial, PySINDy's default.
+        degree of the smoothing polynomial; PySINDy's default.
 
     Examples
     --------
@@ -250,10 +251,10 @@ class SmoothedFiniteDifference(AbstractDifferentiator):
 class Automatic(AbstractDifferentiator):
     """The sliding polynomial (window and degree) that best predicts left-out points.
 
-    Clean data lead to short windows and high degrees, noisy data to long windows. Unequal steps are
-    fitted on their true times. Runs of three or four points, and samples in bursts to which no
-    polynomial can be fitted, get `FiniteDifference`. Estimated states, such as velocities, do not
-    influence the choice.
+    Clean data lead to short windows and high degrees, noisy data to long windows. Polynomials are
+    fitted on actual times if steps are unequal. `FiniteDifference` is used for runs of three or
+    four points, and for bursts of samples to which no polynomial can be fitted. Estimated states,
+    such as velocities, do not affect the choice.
 
     Examples
     --------
@@ -282,14 +283,14 @@ class Automatic(AbstractDifferentiator):
 @final
 @dataclass(frozen=True, eq=False)
 class ResolvedDifferentiator(AbstractDifferentiator):
-    """A rule chosen on some of the runs, with its systematic error there, for all runs."""
+    """A rule chosen on a subset of the runs, with its systematic error there, for all runs."""
 
     chosen: AbstractDifferentiator
     error: Float[np.ndarray, " n"]
 
     @classmethod
     def on(cls, rule: AbstractDifferentiator, data: Dataset) -> "ResolvedDifferentiator":
-        """Return the rule that is used for these runs."""
+        """Return the rule used for these runs."""
         chosen = rule.rule(data)
         return cls(chosen, chosen.systematic_error(data, chosen.slopes(data)))
 
@@ -333,7 +334,7 @@ class LongAndShort(AbstractDifferentiator):
 
 
 def check_window(window: int, degree: int, name: str) -> None:
-    """Raise an error if a window cannot hold the polynomial."""
+    """Raise an error if a window is too small for the polynomial."""
     are_integers = isinstance(window, Integral) and isinstance(degree, Integral)
     if not are_integers or not 1 <= degree < window:
         raise InputError(
@@ -346,15 +347,15 @@ def check_window(window: int, degree: int, name: str) -> None:
 @final
 @dataclass(frozen=True)
 class SmoothingSpline(AbstractDifferentiator):
-    """Slope of the cubic spline s that minimises sum (y - s)^2 + smoothing * integral s''^2.
+    """Slope of the cubic spline s that minimizes sum (y - s)^2 + smoothing * integral s''^2.
 
     Steps may be unequal. Runs with the same times are fitted together.
 
     Parameters
     ----------
     smoothing
-        the strength; with None each state gets, on each time grid, the one that best predicts
-        held-out points.
+        strength of smoothing; if None, the strength that best predicts held-out points is used for
+        each state and time grid.
 
     Examples
     --------
@@ -395,7 +396,7 @@ class SmoothingSpline(AbstractDifferentiator):
 
 
 def choose_strength(times: Float[np.ndarray, " T"], values: Float[np.ndarray, "T R"]) -> float:
-    """Return the strength with the least squared error at held-out inner points of all runs."""
+    """Return the strength with the smallest squared error at held-out inner points of all runs."""
     from scipy.interpolate import make_smoothing_spline
 
     unit = np.mean(np.diff(times)) ** 3

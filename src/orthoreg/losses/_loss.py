@@ -1,7 +1,7 @@
-"""Losses: how runs become rows or segments, and the error of a field on these.
+"""Losses: conversion of runs to rows or segments, and the error of a field on them.
 
 `VectorField` compares a field with derivatives of the states. [eq:fit_loss_vf] `Informed` adds
-known equations as a soft constraint, as the loss of a PINN does.
+known equations as a soft constraint, as in the loss of a PINN.
 """
 
 import abc
@@ -35,8 +35,9 @@ Field = Callable[[Any], Any]
 class Segments:
     """B pieces of runs, each with P observed points of state space.
 
-    `targets` belong to the points: derivatives, or the following states for a prediction in time.
-    In the latter case `steps` are the times until then, and `inputs_after` the inputs there.
+    `targets` belong to the points: derivatives, or the subsequent states for a prediction in time.
+    In the latter case, `steps` are the times until these states, and `inputs_after` the inputs
+    there.
     """
 
     points: Float[Arrays, "B P V"]
@@ -49,13 +50,13 @@ class Segments:
 
 
 class AbstractLoss(abc.ABC):
-    """A data-fit term: what is observed of runs, and how far a field is from it."""
+    """A data-fit term: the targets observed in runs, and the error of a field."""
 
     is_linear: ClassVar[bool]
-    """Whether it is a linear least-squares problem on its rows."""
+    """Whether the loss is a linear least-squares problem on its rows."""
 
     def rule(self, data: Dataset) -> "AbstractLoss":
-        """Return the loss used for these data: the loss itself, unless it chooses another one."""
+        """Return the loss used for these data: the loss itself, unless overridden."""
         return self
 
     def resolved(self, data: Dataset) -> Callable[[Dataset], Rows]:
@@ -64,7 +65,7 @@ class AbstractLoss(abc.ABC):
 
     @abc.abstractmethod
     def observe(self, data: Dataset) -> Rows:
-        """Return the rows of the runs, with a derivative at each."""
+        """Return the rows of the runs, with a derivative at each row."""
 
     @abc.abstractmethod
     def segments(self, observed: Rows) -> Segments:
@@ -72,7 +73,7 @@ class AbstractLoss(abc.ABC):
 
     @abc.abstractmethod
     def segment_rows(self, observed: Rows) -> Int[np.ndarray, " M"]:
-        """Return the rows of the points of the segments, one after the other."""
+        """Return the row indices of the points of the segments, concatenated."""
 
     @abc.abstractmethod
     def errors(
@@ -84,16 +85,16 @@ class AbstractLoss(abc.ABC):
     ) -> Float[Arrays, " B"]:
         """Return the squared error of each segment.
 
-        `values` are the field's at its points. Errors of each equation are divided by `scale`.
+        `values` are the field at the points. Errors of each equation are divided by `scale`.
         """
 
     @abc.abstractmethod
     def targets(self, observed: Rows, field: Field) -> Float[np.ndarray, "N c"]:
-        """Return the derivative at each row to which this fitted field is compared."""
+        """Return the derivative at each row with which this fitted field is compared."""
 
     @abc.abstractmethod
     def derivatives(self, data: Dataset, field: Field) -> Float[np.ndarray, "N c"]:
-        """Return the derivative at each row of the data to which this fitted field is compared."""
+        """Return the derivative at each row of the data with which this field is compared."""
 
 
 class AbstractRowLoss(AbstractLoss):
@@ -108,7 +109,7 @@ class AbstractRowLoss(AbstractLoss):
         """Return each row as a segment."""
         if observed.windows is not None:
             raise InputError(
-                "loss=Weak() is a linear problem without single points to train on; use "
+                "loss=Weak() is a linear problem without individual points for training; use "
                 "solver=Exact(), or a gradient solver with loss=VectorField() or MultiStep(10)."
             )
         n, empty = len(observed.targets), np.zeros((len(observed.targets), 0))
@@ -141,13 +142,13 @@ class AbstractSegmentLoss(AbstractLoss):
 class VectorField(AbstractRowLoss):
     """1/N sum_i |y_i - f(x_i)|^2, with y the given or estimated derivatives.
 
-    The derivative of a position is its velocity. A state that changes only by rounding over the
-    longest run has derivative zero.
+    The derivative of a position is its velocity. If a state changes only by rounding over the
+    longest run, its derivative is zero.
 
     Parameters
     ----------
     differentiation
-        estimates derivatives; by default with a sliding polynomial chosen by the data.
+        method that estimates derivatives; a sliding polynomial chosen by the data by default.
 
     Examples
     --------
@@ -193,7 +194,7 @@ class VectorField(AbstractRowLoss):
 
 
 def _is_rounding(data: Dataset, slopes: Float[np.ndarray, "N n"]) -> Bool[np.ndarray, " n"]:
-    """Return the states whose derivatives add up to no more than rounding over the longest run."""
+    """Return the states whose derivatives sum to no more than rounding over the longest run."""
     longest = np.max(data.step_of_run() * (data.run_lengths - 1))
     change, size = (np.sqrt(np.vecdot(values.T, values.T)) for values in (slopes, data.states))
     return (change * longest <= limits.CONSTANT_STATE_CHANGE * size) & (longest > 0)
@@ -203,10 +204,10 @@ def _is_rounding(data: Dataset, slopes: Float[np.ndarray, "N n"]) -> Bool[np.nda
 @final
 @dataclass(frozen=True, init=False)
 class Informed(AbstractSegmentLoss):
-    """1/N sum_i |y_i - f(x_i)|^2 + weight/N sum_i |g(x_i) - f(x_i)|^2 with g the known equations.
+    """1/N sum_i |y_i - f(x_i)|^2 + weight/N sum_i |g(x_i) - f(x_i)|^2 with known equations g.
 
-    `known` gives g as formulas by state, with numbers: {"omega": "-sin(theta) - 0.2*omega"}. Other
-    equations are not constrained.
+    `known` gives g as formulas by state, with numerical constants:
+    {"omega": "-sin(theta) - 0.2*omega"}. Other equations are not constrained.
     """
 
     known: tuple[tuple[str, str], ...]

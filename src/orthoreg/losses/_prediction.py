@@ -1,4 +1,4 @@
-"""Losses of predictions: a field is compared with the states that follow, not with derivatives.
+"""Prediction losses, which compare a field with subsequent states instead of derivatives.
 
 Steps may be irregular; inputs are linear between the rows.
 """
@@ -27,17 +27,17 @@ METHODS = {"euler": (1.0, (), ()), "rk4": (1 / 6, (0.5, 0.5, 1.0), (1 / 3, 1 / 3
 class MultiStep(AbstractSegmentLoss):
     """The mean squared error of predictions over windows of steps (multiple shooting).
 
-    With a window of one step 1/|T| sum |x_{t+1} - Psi_dt(x_t; f)|^2 over all observed transitions.
+    With a window of one step: 1/|T| sum |x_{t+1} - Psi_dt(x_t; f)|^2 over all observed transitions.
     [eq:fit_loss_step] Each window starts from a measured state and is predicted to its end without
-    correction. The windows tile each run; where they do not fit, the last one overlaps its
-    predecessor.
+    correction. The windows tile each run; if they do not fit, the last window overlaps the previous
+    one.
 
     Parameters
     ----------
     window
-        steps in a window.
+        number of steps in a window.
     method
-        the one-step solver Psi: "rk4" or "euler".
+        one-step solver Psi: "rk4" or "euler".
 
     Examples
     --------
@@ -61,7 +61,7 @@ class MultiStep(AbstractSegmentLoss):
             )
 
     def observe(self, data: Dataset) -> Rows:
-        """Return each row with the slope of its step; a last row has that of the step before.
+        """Return each row with the slope of its step; the last row repeats the previous slope.
 
         These slopes determine the scales of a fit. The fitted field is compared with `targets`.
         """
@@ -74,7 +74,7 @@ class MultiStep(AbstractSegmentLoss):
             raise DataError(
                 f"MultiStep(window={self.window}) needs runs of at least {self.window + 1} rows; "
                 f"{run_name} has {data.run_lengths[run]}."
-                + (" Choose a smaller window or leave the run out." if self.window > 1 else "")
+                + (" Choose a smaller window or omit the run." if self.window > 1 else "")
             )
         before = _step_starts(data.run_of_row)
         steps = np.diff(data.times)[before]
@@ -131,7 +131,7 @@ class MultiStep(AbstractSegmentLoss):
     def targets(self, observed, field) -> np.ndarray:
         """Return f(x) + (x_{t+1} - Psi_dt(x_t)) / dt, the field corrected by its prediction error.
 
-        A row that is a run of its own is not corrected.
+        Rows of single-row runs are not corrected.
         """
         assert observed.times is not None
         n = observed.targets.shape[1]
@@ -164,12 +164,12 @@ class MultiStep(AbstractSegmentLoss):
 
 
 def OneStep(method: str = "rk4") -> MultiStep:
-    """`MultiStep(1)` by its former name, which is deprecated. [eq:fit_loss_step]
+    """Return `MultiStep(1)` by its former name, which is deprecated. [eq:fit_loss_step]
 
     Parameters
     ----------
     method
-        the one-step solver Psi: "rk4" or "euler".
+        one-step solver Psi: "rk4" or "euler".
 
     Returns
     -------
@@ -187,9 +187,10 @@ def OneStep(method: str = "rk4") -> MultiStep:
 
 
 def _step_starts(run_of_row: np.ndarray) -> np.ndarray:
-    """Return the row at which the step of each row starts: itself, or the one before a last row.
+    """Return the row at which the step of each row starts: the row itself, or for the last row of a
+    run the previous row.
 
-    The result is meaningless for a row that is a run of its own.
+    The result is undefined for single-row runs.
     """
     rows = np.arange(len(run_of_row))
     changes = run_of_row[1:] != run_of_row[:-1]
@@ -208,7 +209,7 @@ def _step(
 ) -> Any:
     """Return Psi_dt(x), the state after one step, row by row; `first` is f(x).
 
-    Each further slope is taken after a fraction of the step along the slope before.
+    Each further slope is evaluated after a fraction of the step along the previous slope.
     """
     before, after = inputs
     first_weight, stages, weights = METHODS[method]
@@ -232,7 +233,7 @@ def _step(
 
 
 def _python_loop(body: Callable[..., Any], carry: Any, items: Any) -> tuple[Any, None]:
-    """`jax.lax.scan` for NumPy."""
+    """NumPy equivalent of `jax.lax.scan`."""
     for item in items:
         carry, _ = body(carry, item)
     return carry, None

@@ -1,6 +1,6 @@
-"""The weak form, equations integrated against bumps, and `Auto`, which uses it for noisy data.
+"""The weak form (equations integrated against bumps), and `Auto`, which uses it for noisy data.
 
-Windows in which a velocity is at rest are left out. Dry friction then balances the other forces,
+Windows in which a velocity is at rest are excluded. There, dry friction balances the other forces,
 which no term can represent.
 """
 
@@ -27,8 +27,8 @@ from ._loss import AbstractRowLoss, VectorField
 class Rest:
     """Criterion for rest of velocities that were not measured.
 
-    A velocity rests if it is slower than a hundredth of its root mean square `size` for at least
-    `min_rows` rows: five, and three times as long as it takes to change its sign.
+    A velocity is at rest if it is slower than a hundredth of its root mean square `size` for at
+    least `min_rows` rows: five, and three times the time in which it changes its sign.
     """
 
     size: Float[np.ndarray, " k"]
@@ -50,7 +50,7 @@ class Rest:
         return cls(size, np.maximum(limits.MIN_ROWS_AT_REST, rows))
 
     def rows(self, data: Dataset) -> Bool[np.ndarray, "N k"]:
-        """Return which velocities rest in each row."""
+        """Return which velocities are at rest in each row."""
         slow = np.abs(data.states[:, _estimated_columns(data)]) < limits.REST_SPEED * self.size
         for c, min_rows in enumerate(self.min_rows):
             edges = np.diff(slow[:, c].astype(int), prepend=0, append=0)
@@ -61,11 +61,11 @@ class Rest:
         return slow
 
     def share(self, data: Dataset, windows: Windows) -> Float[np.ndarray, " R"]:
-        """Return the share of each window in which a velocity rests."""
+        """Return the fraction of each window in which a velocity is at rest."""
         return np.asarray(windows.mean @ self.rows(data)).max(axis=1, initial=0.0)
 
     def share_limit(self, data: Dataset, windows: Windows) -> float | None:
-        """Return the maximal share of rest that leaves enough windows, None for no limit."""
+        """Return the maximum fraction of rest that leaves enough windows, or None for no limit."""
         shares = self.share(data, windows)
         min_windows = limits.MIN_MOVING_WINDOWS * len(windows)
         enough = (
@@ -76,24 +76,25 @@ class Rest:
         return next(enough, None)
 
     def share_limit_of_width(self, data: Dataset, half_width: float, order: int) -> float | None:
-        """Return the limit for windows of a width; None if nothing can rest or no window fits."""
+        """Return the limit for windows of this width, or None if nothing can be at rest or no
+        window fits."""
         if not len(self.size):
             return None
         windows = bump_windows(data.times, data.offsets, half_width, order)
         return self.share_limit(data, windows) if len(windows) else None
 
     def moving_windows(self, data: Dataset, windows: Windows, max_share: float | None) -> Windows:
-        """Return the windows with a smaller share of rest."""
+        """Return the windows with a smaller fraction of rest."""
         if max_share is None or not len(self.size):
             return windows
         return windows.only(np.flatnonzero(self.share(data, windows) < max_share))
 
 
 def moving(data: Dataset, windows: Windows) -> Windows:
-    """Return the windows in which no velocity that was not measured rests.
+    """Return the windows in which no unmeasured velocity is at rest.
 
-    At rest dry friction balances the other forces, which no term can represent: sign(0) is 0. If
-    too few windows remain, windows with short periods of rest are added, and finally all.
+    At rest, dry friction balances the other forces, which no term can represent, because sign(0) is
+    0. If too few windows remain, windows with short periods of rest are added, and finally all.
     """
     rest = Rest.of(data)
     return rest.moving_windows(data, windows, rest.share_limit(data, windows))
@@ -109,18 +110,18 @@ def _estimated_columns(data: Dataset) -> list[int]:
 class Weak(AbstractRowLoss):
     """1/R sum_r |int phi_r x' - int phi_r f(x)|^2 with bumps phi_r on windows along each run.
 
-    By parts int phi x' = -int phi' x, and int phi q'' = int phi'' q for a velocity that was not
-    measured: data are integrated, not differentiated, and both sides pass the same filter. Inside
-    f the states are smoothed. The problem stays linear least squares. Windows in which something
-    rests are left out (dry friction).
+    Integration by parts gives int phi x' = -int phi' x, and int phi q'' = int phi'' q for a
+    velocity that was not measured. Data are thus integrated, not differentiated, and both sides
+    pass the same filter. States inside f are smoothed. The problem remains linear least squares.
+    Windows in which a velocity is at rest are excluded (dry friction).
 
     Parameters
     ----------
     widths
-        half-widths of windows in units of time, one or several. None uses the most informative
-        one, or the narrowest in which noise is negligible, and about a third of it.
+        half-widths of windows in units of time, one or several. If None, use the most informative
+        width, or the narrowest width for which noise is negligible, and about a third of it.
     order
-        p in phi = (1 - s^2)^p.
+        exponent p in phi = (1 - s^2)^p.
 
     Examples
     --------
@@ -173,7 +174,8 @@ class Weak(AbstractRowLoss):
     def _observe(
         self, chosen: "WeakChoices", clean: Dataset, points: Float[np.ndarray, "N n"], data: Dataset
     ) -> Rows:
-        """Return the rows of data. `clean` are these without outliers, `points` smoothed states."""
+        """Return the rows of data. `clean` are the data without outliers, `points` smoothed
+        states."""
         assert isinstance(self.widths, tuple)
         parts: list[Rows] = []
         for h, max_rest in zip(self.widths, chosen.share_limits, strict=True):  # windows are large
@@ -216,10 +218,11 @@ class Weak(AbstractRowLoss):
 @final
 @dataclass(frozen=True, eq=False)
 class WeakChoices:
-    """Choices of the weak form that hold for all chunks of the runs.
+    """Choices of the weak form that apply to all chunks of the runs.
 
     They are the columns with outliers, the smoother of measured states, the criterion for rest of
-    estimated velocities, and for each width the maximal share of rest in a window (None: any).
+    estimated velocities, and for each width the maximum fraction of rest in a window (None: no
+    limit).
     """
 
     outlier_columns: Bool[np.ndarray, " m"]
@@ -243,7 +246,7 @@ def _observe_chunk(loss: Weak, chosen: WeakChoices, data: Dataset) -> Rows:
 
 
 def joined(parts: list[Rows]) -> Rows:
-    """Join rows of the same points, in the order of runs and times."""
+    """Return the joined rows of the same points, in the order of runs and times."""
     if len(parts) == 1:
         return parts[0]
     import scipy.sparse as sparse
@@ -283,9 +286,9 @@ def _too_short(data: Dataset, half_width: float) -> DataError:
 class Auto(AbstractRowLoss):
     """`VectorField()` for clean data and data with derivatives, `Weak()` for other data.
 
-    `Weak()` is used if the noise of a state exceeds a thousandth of its standard deviation, or
-    the noise in second differences of a position exceeds a tenth of the acceleration. Runs that
-    hold many windows also use it if an input jumps or if the error of an estimated derivative
+    `Weak()` is used if the noise of a state exceeds a thousandth of its standard deviation, or if
+    the noise in second differences of a position exceeds a tenth of the acceleration. For runs with
+    many windows, `Weak()` is also used if an input jumps or if the error of an estimated derivative
     exceeds a five-hundredth of its root mean square.
 
     Examples
@@ -310,7 +313,7 @@ class Auto(AbstractRowLoss):
 
 
 def Measured() -> Auto:
-    """`Auto()` by its former name, which is deprecated.
+    """Return `Auto()` by its former name, which is deprecated.
 
     Returns
     -------
@@ -328,9 +331,10 @@ def Measured() -> Auto:
 
 
 def is_coarse(data: Dataset) -> bool:
-    """Whether samples are too sparse for accurate derivatives, or an input jumps between them.
+    """Return whether samples are too sparse for accurate derivatives, or an input jumps between
+    them.
 
-    At a jump of an input the derivative has two values.
+    At a jump of an input, the derivative has two values.
     """
     return data.plan.decided(_is_coarse)
 
@@ -346,7 +350,8 @@ def _is_coarse(data: Dataset) -> bool:
 
 
 def derivative_error(data: Dataset) -> float:
-    """Return the largest root mean squared error of a derivative over its root mean square."""
+    """Return the maximum root mean squared error of a derivative relative to its root mean
+    square."""
     rows = VectorField().observe(data)
     mean_square = np.mean(rows.targets**2, axis=0)
     moves = mean_square > 0

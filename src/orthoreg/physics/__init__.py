@@ -1,4 +1,4 @@
-"""What is known of a system beside its data: equations, constants, signs, relations, symmetries."""
+"""Prior knowledge of a system: equations, constants, signs, relations and symmetries."""
 
 from ._bind import Bound as Bound
 from ._bind import bind_physics as bind_physics

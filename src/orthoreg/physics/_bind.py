@@ -1,4 +1,4 @@
-"""Physics and a library bound to columns: terms, which equation may use them, constraints."""
+"""Binding of physics and a library to columns: terms, terms per equation, and constraints."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -32,7 +32,7 @@ from ._statement import Part, Powers, check_single, inner_names, is_monotonic, s
 from ._symmetry import Symmetries
 
 _COEFFICIENT = re.compile(r"coef\s*\(")
-_MAX_SEPARATE_CHECKS = 20  # relations. With more, only all together are checked
+_MAX_SEPARATE_CHECKS = 20  # relations. With more, only all relations together are checked
 Find = Callable[[str, str, str], tuple[int, int]]
 
 
@@ -66,7 +66,7 @@ def read_relation(
 
 
 def _side(side: str, coefficients: list[tuple[int, int]], text: str, find: Find) -> str:
-    """Replace each coef(equation, term) in a text by a name."""
+    """Return the text with each coef(equation, term) replaced by a name."""
     while match := _COEFFICIENT.search(side):
         depth, end = 1, match.end()
         while depth and end < len(side):
@@ -86,9 +86,9 @@ def _side(side: str, coefficients: list[tuple[int, int]], text: str, find: Find)
 def conserving(
     known: Knowledge, quantities: Sequence[str], features: FeatureMap, outputs: Sequence[str]
 ) -> Knowledge:
-    """Add conserved quantities E to the knowledge.
+    """Return the knowledge with conserved quantities E added.
 
-    dE/dt = sum_c dE/dx_c f_c = 0 holds for each product of terms that occurs in it.
+    dE/dt = sum_c dE/dx_c f_c = 0 holds separately for each product of terms in this sum.
     """
     rows, words, linear = [], [], []
     complete = set(known.complete)
@@ -98,7 +98,7 @@ def conserving(
         slopes = {c: derivative(quantity, index) for c, index in enumerate(indices)}
         slopes = {c: slope for c, slope in slopes.items() if slope != Number(0.0)}
         if not slopes:
-            raise InputError(f"Physics(conserved=...): '{text}' holds no state.")
+            raise InputError(f"Physics(conserved=...): '{text}' contains no state.")
         sums: dict[Expression, np.ndarray] = {}
         for c, slope in slopes.items():
             for k in np.flatnonzero(features.mask[c]):
@@ -193,9 +193,9 @@ def bind_physics(
 ) -> Bound:
     """Return terms and constraints for these columns and equations.
 
-    `given` maps an equation to the variable that it equals: that of a position is its velocity.
-    `time_input` is the index of the time among the variables, of which the library has only those
-    terms that it writes as formulas.
+    `given` maps an equation to the variable that it equals, for instance the equation of a position
+    to its velocity. `time_input` is the index of the time among the variables. Of the library's
+    terms in this variable, only those written as formulas are used.
     """
     features = bind(library, variables, outputs, given, time_input)
     rates = dict(given or {})
@@ -205,7 +205,7 @@ def bind_physics(
 
 
 def with_rates(knowledge: Knowledge, features: FeatureMap, rates: Mapping[int, int]) -> Knowledge:
-    """Return the knowledge with these equations given: one term with coefficient one."""
+    """Return the knowledge with these equations given, each as one term with coefficient one."""
     low, high = knowledge.low.copy(), knowledge.high.copy()
     for c in rates:
         low[c] = high[c] = features.mask[c].astype(float)
@@ -215,7 +215,7 @@ def with_rates(knowledge: Knowledge, features: FeatureMap, rates: Mapping[int, i
 
 @final
 class _Binding:
-    """Reader of the fields of a `Physics`."""
+    """Reads the fields of a `Physics`."""
 
     def __init__(
         self,
@@ -302,7 +302,7 @@ class _Binding:
         return known
 
     def _check_values_are_used(self) -> None:
-        """Raise InputError for a constant that no equation or relation names."""
+        """Raise InputError for a constant that occurs in no equation or relation."""
         physics = self.physics
         texts = [*(text for pair in physics.equations for text in pair)]
         texts += [*physics.relations, *physics.conserved]
@@ -311,7 +311,7 @@ class _Binding:
         for name, _ in physics.values:
             if name not in words:
                 raise InputError(
-                    f"Physics(values=...) gives '{name}', which no equation or relation names."
+                    f"Physics(values=...) gives '{name}', which occurs in no equation or relation."
                     f"{suggestion(name, words)}"
                 )
 
@@ -361,7 +361,7 @@ class _Binding:
     # -- numbers ---------------------------------------------------------------------------
 
     def _known(self, known: Mapping[int, list[Part]]) -> list[ConstantProduct]:
-        """Set given coefficients; return the coefficients made of constants."""
+        """Set given coefficients, and return the coefficients made of constants."""
         constants = []
         for c, parts in known.items():
             check_single(self.outputs[c], parts)
@@ -406,7 +406,8 @@ class _Binding:
     # -- relations -------------------------------------------------------------------------
 
     def _related(self, known: Knowledge, constants: Sequence[ConstantProduct]) -> Knowledge:
-        """Add relations of coefficients with equal constants, and those of the user."""
+        """Return the knowledge with the user's relations, and with relations between
+        coefficients with equal constants."""
         rows, values, words = [], [], []
         first: dict[object, ConstantProduct] = {}
         for product in constants:
@@ -436,10 +437,10 @@ class _Binding:
             )
         return c, self._index(wanted)
 
-    # -- terms that are out ----------------------------------------------------------------
+    # -- excluded terms --------------------------------------------------------------------
 
     def _narrowed(self, features: FeatureMap, known: Knowledge) -> FeatureMap:
-        """Remove forbidden terms and those of the wrong symmetry."""
+        """Return the terms without forbidden terms and terms that violate a symmetry."""
         mask = features.mask.copy()
         needed = known.required | ((known.low == known.high) & (known.low != 0))
         for key, texts in self.physics.forbidden:
@@ -465,8 +466,7 @@ class _Binding:
                 wanted = self._term(text, "forbidden")
             except FormulaError as error:
                 raise InputError(
-                    f"Physics(forbidden=...): {error} A pattern is written with '...', as in "
-                    f"'sin(...)'."
+                    f"Physics(forbidden=...): {error} Patterns contain '...', as in 'sin(...)'."
                 ) from None
             return np.array([term == wanted for term in features.terms], dtype=bool)
         pattern = re.compile(".*".join(re.escape(part) for part in text.split(_ANY)), re.DOTALL)

@@ -29,14 +29,14 @@ from ..terms import (
 from ._statement import Part, Statement, read_side, split, statement, summands
 
 MAX_COUPLED = 4
-"""Maximal number of derivatives that are solved for together."""
+"""Maximum number of derivatives that are solved for together."""
 _ZERO, _ONE, _MINUS = Number(0.0), Number(1.0), Number(-1.0)
 
 
 @final
 @dataclass(frozen=True)
 class KnownEquation:
-    """left = right. Variables from index `width` on are derivatives of states."""
+    """left = right. Variables from index `width` onwards are derivatives of states."""
 
     left: Expression
     right: Expression
@@ -49,7 +49,7 @@ class KnownEquation:
         return frozenset(index - self.width for index in both if index >= self.width)
 
     def factor(self, rate: int) -> Expression:
-        """Return the factor of a derivative, with everything on the left."""
+        """Return the factor of a derivative, with all terms on the left."""
         return derivative(_difference(self), self.width + rate)
 
     @property
@@ -77,7 +77,7 @@ class KnownEquation:
 @final
 @dataclass(frozen=True)
 class Summand:
-    """number * constants * term * derivative of `rate`, if any, in one equation."""
+    """number * constants * term * derivative of `rate` (if any), in one equation."""
 
     equation: int
     part: Part
@@ -90,7 +90,7 @@ class ImplicitSystem:
     """Equations sum_j M_ej(x) x_j' = F_e(x), as many as derivatives x_j'.
 
     `scale` are the constants that are set to one: an equation may be multiplied by any number, so
-    the other constants are estimated relative to these.
+    the other constants are estimated relative to these constants.
     """
 
     equations: tuple[KnownEquation, ...]
@@ -117,7 +117,7 @@ class ImplicitSystem:
         return result
 
     def summands(self) -> list[Summand]:
-        """Return the summands of all equations, with everything on the left."""
+        """Return the summands of all equations, with all terms on the left."""
         inner, result = self.inner, []
         for e, equation in enumerate(self.equations):
             sides = [(equation.factor(rate), rate) for rate in self.rates]
@@ -143,9 +143,9 @@ class ImplicitSystem:
     def scaled(self, elsewhere: Collection[str] = ()) -> "ImplicitSystem":
         """Return the system with undetermined constants set to one.
 
-        Constants that also occur `elsewhere` are determined there. p_i -> s**a_i p_i multiplies all
-        summands of an equation e by s**b_e if sum_i n_i a_i = b_e for the exponents n_i of each
-        summand.
+        Constants that also occur `elsewhere` are determined there. The scaling p_i -> s**a_i p_i
+        multiplies all summands of an equation e by s**b_e if sum_i n_i a_i = b_e for the exponents
+        n_i of each summand.
         """
         names = _in_order(self)
         parts = self.summands()
@@ -173,9 +173,9 @@ class ImplicitSystem:
     def lines(
         self, values: Mapping[str, float], names: Sequence[str], digits: int
     ) -> dict[int, str]:
-        """Return the equations as text, by the state whose equation each replaces.
+        """Return the equations as text, by the state whose equation each one replaces.
 
-        `names` are those of variables and derivatives.
+        `names` are the names of variables and derivatives.
         """
         return {
             rate: " = ".join(to_text(side, names=names) for side in sides)
@@ -205,7 +205,7 @@ def _shown(part: Expression, digits: int) -> Expression:
 
 
 def _in_order(implicit: ImplicitSystem) -> list[str]:
-    """Return constants that may be set to one: first those before derivatives."""
+    """Return constants that may be set to one, starting with factors of derivatives."""
     parts = [summand.part for summand in implicit.summands() if summand.rate is not None]
     parts += [summand.part for summand in implicit.summands() if summand.rate is None]
     named = [name for part in parts for name, _ in part.powers]
@@ -274,7 +274,7 @@ _MARKED = re.compile(r"(?:`([^`]+)`|([^\W\d]\w*))('+)")
 
 @final
 class Known(NamedTuple):
-    """Statements about equations, and the systems that some of them were solved from."""
+    """Statements about equations, and the systems from which some of them were derived."""
 
     statements: dict[int, Statement]
     systems: tuple[ImplicitSystem, ...]
@@ -282,10 +282,10 @@ class Known(NamedTuple):
 
 @final
 class Reader:
-    """Reader of equations for given columns.
+    """Reads equations for given columns.
 
-    `rates` map positions to the names of their velocities. `values` are the known constants,
-    `names` words that are constants.
+    `rates` map positions to the names of their velocities. `values` are the known constants, and
+    `names` are words that denote constants.
     """
 
     def __init__(
@@ -340,7 +340,7 @@ class Reader:
         elif "'" in left:
             side, is_open = read_side(self._plain(left), self.variables, self.values, self.names)
             if is_open:
-                raise InputError(f"The left side of an equation cannot hold '...'; got '{left}'.")
+                raise InputError(f"The left side of an equation must not have '...'; got '{left}'.")
         else:
             similar = suggestion(left, self.outputs)
             hidden = (
@@ -364,7 +364,7 @@ class Reader:
         return Variable(self.width + self.outputs.index(output), name)
 
     def _plain(self, text: str) -> str:
-        """Replace names with primes, theta', by names of columns."""
+        """Replace names with primes, such as theta', by names of columns."""
         return _MARKED.sub(self._unmarked, text)
 
     def _unmarked(self, match: re.Match[str]) -> str:
@@ -383,7 +383,7 @@ class Reader:
     def _systems(
         self, equations: Sequence[KnownEquation], statements: dict[int, Statement]
     ) -> tuple[ImplicitSystem, ...]:
-        """Return the coupled equations as systems, and add the statements they imply."""
+        """Return the coupled equations as systems, and add the statements that they imply."""
         written: dict[int, Expression] = {
             c: add(*known.parts) for c, known in statements.items() if known.is_complete
         }
@@ -399,7 +399,7 @@ class Reader:
                 if c in statements:
                     raise InputError(
                         f"Physics(equations=...) gives the equation of '{self.outputs[c]}' twice: "
-                        f"with '...', and together with others."
+                        f"with '...', and coupled to other equations."
                     )
                 statements[c] = Statement((side,), True)
         return systems

@@ -30,7 +30,7 @@ class ConstantProduct:
 
     @property
     def text(self) -> str:
-        """k/m for {"k": 1, "m": -1}."""
+        """The product as text: k/m for {"k": 1, "m": -1}."""
         above = [_power(name, e) for name, e in self.powers if e > 0]
         below = [_power(name, -e) for name, e in self.powers if e < 0]
         shown = "*".join(above) or "1"
@@ -48,7 +48,7 @@ def constant_values(
 ) -> dict[str, float]:
     """Return the constants that the coefficients determine.
 
-    If a constant is not determined, the product is returned under its text.
+    If a constant is not determined, its product with others is returned under the product's text.
     """
     sizes = np.array(
         [coefficients[product.equation, product.term] / product.number for product in constants]
@@ -77,7 +77,7 @@ def constant_functions(
             if place is not None:
                 sizes[i] = values[place] / product.number
         crossed = (weights != 0) & (sizes * base <= 0)
-        if (crossed & (weights < 0)).any():  # a quotient has a pole where its divisor vanishes
+        if (crossed & (weights < 0)).any():  # a quotient has a pole at the zero of its divisor
             return float(np.copysign(np.inf, _product(base, weights)))
         if (crossed & ((weights % 2 != 1) | (sizes == 0))).any():
             return 0.0
@@ -91,8 +91,8 @@ def rules(
 ) -> dict[str, Float[np.ndarray, " m"]]:
     """Return each constant as a product of powers of the coefficients.
 
-    The logarithms of the coefficients are linear in those of the constants. If a constant is not
-    determined, or would be the root of a negative number, the product is returned instead.
+    The logarithms of the coefficients are linear in the logarithms of the constants. If a constant
+    is not determined, or would be the root of a negative number, the product is returned instead.
     """
     names = sorted({name for product in constants for name, _ in product.powers})
     exponents = np.array(
@@ -105,7 +105,7 @@ def rules(
     determined = np.isclose(np.diag(inverse @ exponents), 1.0, atol=_EXPONENT_ROUNDING)
     for i, name in enumerate(names):
         weights = np.where(np.abs(inverse[i]) > _EXPONENT_ROUNDING, inverse[i], 0.0)
-        nearest = np.round(weights)  # whole powers, which the pseudo-inverse rounds
+        nearest = np.round(weights)  # removes rounding errors of the pseudo-inverse
         weights = np.where(np.abs(weights - nearest) < _EXPONENT_ROUNDING, nearest, weights)
         if determined[i] and _has_root(weights, sizes):
             result[name] = weights
@@ -129,18 +129,18 @@ def _product(sizes: np.ndarray, weights: np.ndarray) -> float:
     return float(sign * np.exp(weights[used] @ np.log(np.abs(sizes[used]))))
 
 
-_MAX_SUBSETS = 400  # of related coefficients. With more, a basis replaces all circuits
+_MAX_SUBSETS = 400  # subsets of related coefficients. With more, a basis replaces circuits
 _ROUNDING = 1e-10
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Group:
-    """W_c = offset_c + atoms_c u for each equation c: u is free, within `bounds`.
+    """W_c = offset_c + atoms_c u for each equation c, with u free within `bounds`.
 
     Given coefficients are in `offset`. An atom is a minimal set of coefficients that can change
-    together under the relations: one coefficient without relations, or two tied ones. `required`
-    atoms are always selected.
+    together under the relations: one coefficient without relations, or two tied coefficients.
+    `required` atoms are always selected.
     """
 
     equations: tuple[int, ...]
@@ -173,7 +173,7 @@ class Group:
 
 
 def particular(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Return the solution of the relations with least norm; zero for homogeneous relations."""
+    """Return the minimum-norm solution of the relations, zero for homogeneous relations."""
     if not right.any():
         return np.zeros(matrix.shape[1])
     return np.linalg.lstsq(matrix, right, rcond=None)[0]
@@ -182,7 +182,7 @@ def particular(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
 def atoms_of(matrix: Float[np.ndarray, "q m"]) -> Float[np.ndarray, "J m"]:
     """Return the minimal sets of coefficients that can change while the relations hold.
 
-    If there are too many of them, return a basis of the changes.
+    If there are too many sets, return a basis of the changes.
     """
     n = matrix.shape[1]
     atoms: list[np.ndarray] = []
@@ -227,9 +227,9 @@ def _circuits(rows: Float[np.ndarray, "q m"]) -> list[np.ndarray]:
 def null_space(rows: Float[np.ndarray, "q m"]) -> Float[np.ndarray, "d m"]:
     """Return a basis of changes that satisfy the relations, by elimination.
 
-    The first nonzero entry of each is one.
+    The first nonzero entry of each basis vector is one.
     """
-    reduced, pivots = _echelon(rows[:, ::-1])  # later coefficients follow earlier ones
+    reduced, pivots = _echelon(rows[:, ::-1])  # later coefficients are functions of earlier ones
     m = rows.shape[1]
     free = [j for j in range(m) if j not in pivots]
     basis = np.zeros((len(free), m))
@@ -293,11 +293,11 @@ class Knowledge:
     """low <= W <= high, sum_ck relations[q, c, k] W[c, k] = values[q], conserved f = 0.
 
     A coefficient with low = high is given. `required` terms are always selected. `complete`
-    equations have no residual. `conserved` is the condition on the residual that the relations
-    impose on coefficients. `constants` are the coefficients made of named constants,
+    equations have no residual. `conserved` is the condition on the residual that corresponds to the
+    relations between coefficients. `constants` are the coefficients made of named constants, and
     `parameter_bounds` the bounds of constants inside terms. `words` are the texts of the relations.
-    `parametric` terms have parameters. `systems` are the equations with several derivatives that
-    some right-hand sides were solved from.
+    `parametric` terms have parameters. `systems` are the equations with several derivatives from
+    which some right-hand sides were derived.
     """
 
     required: Mask
@@ -343,13 +343,13 @@ class Knowledge:
 
     @property
     def given_equations(self) -> list[int]:
-        """Equations without anything to learn."""
+        """Equations without unknown coefficients or residual."""
         return [c for c in self.complete if self.fixed[c].all()]
 
     def named(self, features: FeatureMap) -> Bool[np.ndarray, " K"]:
-        """Return the terms that are candidates in any case.
+        """Return the terms that are always candidates.
 
-        These are terms that were named and terms of periodic variables.
+        These are terms named by the user and terms of periodic variables.
         """
         named = (self.required | self.related | np.isfinite(self.low) & (self.low != 0)).any(axis=0)
         named |= (np.isfinite(self.high) & (self.high != 0)).any(axis=0)
@@ -359,7 +359,7 @@ class Knowledge:
         return named
 
     def beyond(self, equations: Collection[int]) -> bool:
-        """Return whether anything is known about other equations."""
+        """Return whether there is knowledge about any other equation."""
         others = [c for c in range(len(self.low)) if c not in equations]
         bounded = np.isfinite(self.low[others]) | np.isfinite(self.high[others])
         symmetric = self.symmetries is not None and self.symmetries.any
@@ -376,7 +376,7 @@ class Knowledge:
         return np.flatnonzero(known.any(axis=1)).tolist()
 
     def with_support(self, support: Mask) -> Mask:
-        """Return the terms, with required, given and related ones.
+        """Return the terms with required, given and related terms added.
 
         A related term is added if another term of its relation would have to vanish without it.
         """
@@ -393,7 +393,8 @@ class Knowledge:
             support = support | tied
 
     def rounded(self, coefficients: Float[np.ndarray, "c K"]) -> Float[np.ndarray, "c K"]:
-        """Return coefficients that satisfy all constraints exactly, from approximate ones."""
+        """Return the coefficients with all constraints satisfied exactly, without rounding
+        errors."""
         result = np.clip(coefficients, self.low, self.high)
         rows, columns = np.nonzero((result != 0) & self.related & ~self.given)
         given = np.where(self.given, self.low, 0.0)
@@ -416,7 +417,7 @@ class Knowledge:
         return [tuple(sorted(group)) for group in sorted(groups, key=min)]
 
     def groups(self, mask: Mask) -> list[Group]:
-        """Return the equations about which something is known, with the candidates `mask`."""
+        """Return the equations with prior knowledge, in groups, with the candidates `mask`."""
         coupled = self.coupled(self.touches(mask), mask)
         return [self._group(equations, mask) for equations in coupled]
 
@@ -467,6 +468,6 @@ class Knowledge:
 
 def contradiction(words: str) -> InputError:
     return InputError(
-        f"physics=... contradicts itself: no coefficients meet {words} together with the other "
+        f"physics=... contradicts itself: no coefficients satisfy {words} together with the other "
         f"given, bounded or forbidden coefficients. Drop one of them, or widen a bound."
     )

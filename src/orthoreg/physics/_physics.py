@@ -1,4 +1,4 @@
-"""`Physics`: what a user knows about a system, as Python objects, text or a TOML file."""
+"""`Physics`: prior knowledge of a system, as Python objects, text or a TOML file."""
 
 import os
 import re
@@ -21,36 +21,38 @@ Key = str | tuple[str, str]
 @final
 @dataclass(frozen=True, kw_only=True)
 class Physics:
-    """What is known about a system, besides the data.
+    """Prior knowledge of a system.
 
     Parameters
     ----------
     equations
         right-hand sides by state, `{"theta": "omega", "omega": "-g/L*sin(theta) + ..."}`. A
-        right-hand side is complete, without further terms and residual, unless it ends with "...":
-        then the library and the residual add to it. Words that are not columns are constants: those
-        in `values` are known, all others are estimated (`model.parameters_`). Alternatively, a list
-        of equations, `["theta' = omega"]`, in which one may have several derivatives: `"J*a'' +
-        c*cos(a - b)*b'' = -k*sin(a)"`. As many of these as derivatives are needed, and they are
-        complete. A factor of a whole equation cannot be estimated: unless a value is given for it,
-        the first constant is set to one.
+        right-hand side is complete, without further terms or residual, unless it ends with "...",
+        in which case the library and the residual add to it. Words that are not columns are
+        constants: constants in `values` are known, all others are estimated
+        (`model.parameters_`). Alternatively, a list of equations, `["theta' = omega"]`, which may
+        contain several derivatives each: `"J*a'' + c*cos(a - b)*b'' = -k*sin(a)"`. Such
+        equations must be as many as their derivatives, and they are complete. A common factor of
+        an equation cannot be estimated: unless its value is given, the first constant is set to
+        one.
     values
         known constants, `{"g": 9.81}`.
     required, forbidden
         terms that an equation must, or must not, have, by state. In forbidden terms, "..." matches
-        any text: "sin(...)" matches all sines, "..." all terms of the library.
+        any text: "sin(...)" matches all sines, and "..." matches all terms of the library.
     bounds
-        lower and upper bound, or None, of a coefficient, `{("omega", "omega"): (None, 0)}` by
+        lower and upper bound (or None) of a coefficient, `{("omega", "omega"): (None, 0)}` by
         equation and term, or of a constant, `{"L": (0.1, 2)}`.
     relations
-        linear relations of coefficients, `["coef(x, x*y) = -coef(y, x*y)"]`.
+        linear relations between coefficients, `["coef(x, x*y) = -coef(y, x*y)"]`.
     conserved
-        conserved quantities, `["S + I + R"]`. The coefficients satisfy this exactly. So does the
-        residual if the quantity is a sum of states; otherwise its equations have no residual.
+        conserved quantities, `["S + I + R"]`. The coefficients conserve them exactly. The residual
+        also conserves them if the quantity is a sum of states; otherwise its equations have no
+        residual.
     symmetry
         `Odd()`, `Even("x")`, `Reflection("x")`, `Periodic("theta")`, or a list of them.
 
-    All of this holds exactly. Other coefficients are selected and estimated as usual.
+    All of these hold exactly. Other coefficients are selected and estimated as usual.
 
     Examples
     --------
@@ -109,7 +111,7 @@ class Physics:
 
 
 def _pairs(name: str, given: Any, check: Any) -> tuple[tuple[Any, Any], ...]:
-    """Return a mapping, or the pairs that a file holds, in a hashable form."""
+    """Return a mapping, or the pairs from a file, in a hashable form."""
     what = f"Physics({name}=...)"
     if isinstance(given, str) or not isinstance(given, Mapping | Sequence):
         raise InputError(f"{what} must be a dict such as {_EXAMPLES[name]}; got {given!r}.")
@@ -192,7 +194,7 @@ _FIELDS = (
 
 
 def parse_bound(text: str) -> tuple[Key, tuple[float | None, float | None]]:
-    """Return what is bounded and the bounds: "omega': omega <= 0", "0.1 <= L <= 2"."""
+    """Return the bounded quantity and its bounds: "omega': omega <= 0", "0.1 <= L <= 2"."""
     equation, colon, inequality = text.rpartition(":")
     match = _BOUND.fullmatch(inequality.strip())
     key: Key = match[3].strip() if match else ""
@@ -249,7 +251,7 @@ def read_fields(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def physics_of(given: Mapping[str, Any]) -> Physics:
-    """Return the physics of fields whose equations, bounds and symmetries may be texts."""
+    """Return the physics from fields whose equations, bounds and symmetries may be texts."""
     fields = dict(given)
     bounds = fields.get("bounds", ())
     if isinstance(bounds, Mapping):

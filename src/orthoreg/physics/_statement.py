@@ -32,7 +32,7 @@ Powers = tuple[tuple[str, float], ...]
 @final
 @dataclass(frozen=True)
 class Statement:
-    """What is known about one equation: its summands, and whether it is complete."""
+    """Knowledge about one equation: its summands, and whether it is complete."""
 
     parts: tuple[Expression, ...]
     is_complete: bool
@@ -51,9 +51,9 @@ class Part:
 def parse_equation(text: str) -> tuple[str, str]:
     """Return both sides of an equation such as "omega' = -g/L*sin(theta) + ...".
 
-    The left side of an explicit equation is the name of the state. A second prime is the equation
-    of a velocity: "theta'' = ..." is the equation of "theta'". The left side of other equations is
-    returned unchanged: "(m + M)*x'' + m*L*cos(a)*a'' = ...".
+    The left side of an explicit equation is the name of the state. A second prime denotes the
+    equation of a velocity: "theta'' = ..." is the equation of "theta'". The left side of other
+    equations is returned unchanged: "(m + M)*x'' + m*L*cos(a)*a'' = ...".
     """
     match = _EQUATION.fullmatch(text)
     if match is not None and match[4].strip() and "=" not in match[4]:
@@ -72,7 +72,7 @@ def read_side(
 ) -> tuple[Expression, bool]:
     """Return the formula of a right-hand side, and whether it ends with "...".
 
-    `names` are words that are constants. Constants in `values` are replaced by numbers.
+    `names` are words that denote constants. Constants in `values` are replaced by numbers.
     """
     match = _OPEN.fullmatch(text.strip())
     body = text if match is None else match[1]
@@ -90,7 +90,8 @@ def statement(formula: Expression, is_open: bool) -> Statement:
 
 
 def summands(item: Expression, expand_all: bool = False) -> list[Expression]:
-    """Return the terms of a sum. Products with sums that hold constants, or all, are expanded."""
+    """Return the terms of a sum. Products of sums are expanded if a sum contains constants, or if
+    `expand_all`."""
     if isinstance(item, Sum):
         return [part for term in item.terms for part in summands(term, expand_all)]
     for i, factor in enumerate(factors_of(item)):
@@ -104,7 +105,7 @@ def summands(item: Expression, expand_all: bool = False) -> list[Expression]:
 def split(item: Expression, inner: Collection[str]) -> Part:
     """Return a summand as number, constants before the term, and term.
 
-    The constants `inner` remain in the term.
+    The constants in `inner` remain in the term.
     """
     number, powers, others = 1.0, {}, []
     for factor in factors_of(item):
@@ -125,8 +126,8 @@ def inner_names(
 ) -> frozenset[str]:
     """Return the constants inside terms.
 
-    These are also constants whose products before terms depend on each other, so that no constants
-    could match free coefficients, and constants whose bounds do not bound a single coefficient.
+    These include constants in dependent products before terms, which cannot represent free
+    coefficients, and constants whose bounds do not bound a single coefficient.
     """
     items = [part for statement in statements for part in statement.parts]
     inner: frozenset[str] = frozenset()
@@ -154,7 +155,7 @@ def _bounded_together(
     matrix: Float[np.ndarray, "p n"],
     bounds: Mapping[str, tuple[float, float]],
 ) -> list[str]:
-    """Return constants that the products determine, but whose bounds bound no single product."""
+    """Return the constants that the products determine, but whose bounds bound no product."""
     share = np.linalg.pinv(matrix) @ matrix
     return [
         name
@@ -174,12 +175,12 @@ def is_monotonic(low: float, high: float, exponent: float) -> bool:
 
 
 def check_single(equation: str, parts: Sequence[Part]) -> None:
-    """Raise InputError if a term occurs twice in an equation, once with a constant."""
+    """Raise InputError if a term occurs twice in an equation, at least once with a constant."""
     seen: set[Expression] = set()
     for part in parts:
         if part.term in seen:
             raise InputError(
                 f"The known equation of '{equation}' has the term '{to_text(part.term)}' twice, "
-                f"with different constants before it. Give them one name together."
+                f"with different constants before it. Combine them into one constant."
             )
         seen.add(part.term)

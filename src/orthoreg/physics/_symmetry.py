@@ -1,4 +1,4 @@
-"""Symmetries of a vector field, and residuals that have them."""
+"""Symmetries of a vector field, and residuals that satisfy them."""
 
 import abc
 import itertools
@@ -16,7 +16,7 @@ from .._common.registry import part
 from ..field import AbstractAugmentation, AbstractBasis, TanhLayers
 
 _PROBES = 24  # points at which the symmetry of a term is tested
-_TOLERANCE = 1e-9  # of the largest value of a term; smaller differences are rounding
+_TOLERANCE = 1e-9  # relative to the largest value of a term. Smaller differences are rounding
 _SEED = 7
 
 
@@ -25,22 +25,23 @@ class AbstractSymmetry(abc.ABC):
 
     @abc.abstractmethod
     def names(self) -> tuple[str, ...]:
-        """Return the variables that the symmetry names."""
+        """Return the names of the variables in the symmetry."""
 
     @abc.abstractmethod
     def signs(
         self, variables: Sequence[str], outputs: Sequence[str]
     ) -> tuple[Float[np.ndarray, " V"], Float[np.ndarray, " c"]] | None:
-        """Return a and b of f(a z) = b f(z), signs of variables and right-hand sides, or None."""
+        """Return the signs a and b in f(a z) = b f(z), of variables and right-hand sides, or
+        None."""
 
     def periods(self, variables: Sequence[str]) -> Float[np.ndarray, " V"]:
-        """Return the period in each variable, zero without one."""
+        """Return the period in each variable, zero if there is none."""
         return np.zeros(len(variables))
 
 
 @dataclass(frozen=True, init=False)
 class AbstractSignChange(AbstractSymmetry):
-    """A symmetry under a change of sign of some variables together, `of`."""
+    """A symmetry under a simultaneous change of sign of the variables `of`."""
 
     of: tuple[str, ...]
 
@@ -97,9 +98,9 @@ class Even(AbstractSignChange):
     Parameters
     ----------
     names
-        the variables.
+        variables.
     of
-        more variables, as a list.
+        additional variables, as a list.
 
     Examples
     --------
@@ -119,16 +120,16 @@ class Even(AbstractSignChange):
 @final
 @dataclass(frozen=True, init=False)
 class Reflection(AbstractSignChange):
-    """The equations of these states change sign with the states; the others do not change.
+    """The equations of these states change sign with the states; other equations do not change.
 
-    The mirror image of a motion is a motion as well: `Reflection("x", "v")`.
+    The mirror image of a motion is also a motion: `Reflection("x", "v")`.
 
     Parameters
     ----------
     names
-        the states.
+        states.
     of
-        more states, as a list.
+        additional states, as a list.
 
     Examples
     --------
@@ -153,9 +154,9 @@ class Periodic(AbstractSymmetry):
     Parameters
     ----------
     name
-        the variable.
+        variable.
     period
-        its period; 2 pi by default.
+        period of the variable; 2 pi by default.
 
     Examples
     --------
@@ -187,7 +188,7 @@ class Periodic(AbstractSymmetry):
 class Symmetries:
     """Symmetries bound to variables and equations: f(mirrors[m] z) = parity[m] f(z).
 
-    `periods` are those of the variables, zero without one.
+    `periods` are the periods of the variables, zero for non-periodic variables.
     """
 
     mirrors: Float[np.ndarray, "m V"]
@@ -283,7 +284,7 @@ class SymmetricBasis(AbstractBasis):
 
         psi_p(z) = 2^-m sum_s (prod_{i in s} classes[p, i]) psi(e(mirrors_s z)),
 
-    where e replaces a periodic variable by its cosine and sine. `classes` hold the parities of
+    where e replaces a periodic variable by its cosine and sine. `classes` has the parities of the
     equations. The residual of an equation is a combination of the functions of its class.
     """
 
@@ -316,7 +317,7 @@ class SymmetricBasis(AbstractBasis):
     def arrays(self) -> dict[str, np.ndarray]:
         if not isinstance(self.inner, TanhLayers):
             raise InputError(
-                f"A file can hold symmetric residuals of tanh layers only; this residual consists "
+                f"A model file can store symmetric residuals of tanh layers only; this one uses "
                 f"of {type(self.inner).__name__}."
             )
         arrays = {"images": self.images, "signs": self.signs, "periods": np.array(self.periods)}
@@ -368,7 +369,7 @@ def symmetric_basis(
 
 
 def embedded(variables: Any, periods: Sequence[float], xp: Any = np) -> Any:
-    """Return variables with periodic ones replaced by their cosines, followed by their sines.
+    """Return variables with periodic variables replaced by their cosines, followed by their sines.
 
     The shape changes from N x V to N x (V + number of periodic variables).
     """

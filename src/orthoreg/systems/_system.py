@@ -15,7 +15,7 @@ from .._common.errors import InputError, quoted, suggestion
 from ..data import Dataset
 
 Parameter: TypeAlias = float | Float[np.ndarray, " B"]
-"""One number, or one for each run."""
+"""A number, or one number per run."""
 
 
 @final
@@ -44,7 +44,7 @@ RUNS = {Split.train: 1000, Split.validation: 100}
 _STREAMS = {
     Split.train: 0, Split.validation: 1, Split.id: 2, Split.ext: 2, Split.t2: 3, Split.t3: 4
 }  # fmt: skip
-_NOISE, _TIMES, _PARAMETERS = 1, 2, 3  # random streams besides that of the starts
+_NOISE, _TIMES, _PARAMETERS = 1, 2, 3  # random streams in addition to that of the starts
 EXTENSION = 1.3
 STEPS = (0.01, 0.05)
 """The shortest and the longest step of irregular sampling."""
@@ -66,7 +66,7 @@ class AbstractSystem(abc.ABC):
     @property
     @abc.abstractmethod
     def true_equations(self) -> list[str]:
-        """The true equations in the form in which models print theirs."""
+        """The true equations in the format of printed models."""
 
     @abc.abstractmethod
     def times(self) -> Float[np.ndarray, " T"]:
@@ -80,7 +80,7 @@ class AbstractSystem(abc.ABC):
 
     @abc.abstractmethod
     def shifted(self, count: int, rng: np.random.Generator) -> "AbstractSystem":
-        """Return the system with the parameters of split T3, common or for each run."""
+        """Return the system with the parameters of split T3, common to all runs or per run."""
 
     @abc.abstractmethod
     def within_library(self) -> "AbstractSystem":
@@ -109,10 +109,10 @@ def generate(
     noise: float = 0.0,
     sampling: Sampling | str = Sampling.regular,
 ) -> Dataset:
-    """Return the runs of a split. `ext` continues those of `id` beyond their last time.
+    """Return the runs of a split. `ext` continues the runs of `id` beyond their last time.
 
-    `noise` is the standard deviation of Gaussian noise on every state. Fewer `runs` are the first
-    of more runs. The starts do not depend on noise and sampling.
+    `noise` is the standard deviation of Gaussian noise on every state. A smaller number of `runs`
+    gives the first of the same runs. The starts do not depend on noise and sampling.
     """
     split = _member(Split, split, "split")
     sampling = _member(Sampling, sampling, "sampling")
@@ -137,8 +137,8 @@ def true_derivatives(
 ) -> np.ndarray:
     """Return the true vector field of a split at the rows of `data`.
 
-    If each run of T3 has its own parameters, they follow from the `seed` that was given to
-    `generate` and from the label of the run.
+    If each run of T3 has its own parameters, they are derived from the `seed` passed to `generate`
+    and from the label of the run.
     """
     split = _member(Split, split, "split")
     numbers = np.array([int(label) if label.isdecimal() else -1 for label in data.labels])
@@ -156,7 +156,7 @@ def true_derivatives(
 
 
 def equations(terms: dict[str, dict[str, float]]) -> list[str]:
-    """Return sums of terms in the form in which models print themselves, without zeros."""
+    """Return sums of terms in the format of printed models, without zeros."""
     sums = {
         state: " + ".join(f"{value:.3f} {term}" for term, value in coefficients.items() if value)
         for state, coefficients in terms.items()
@@ -167,7 +167,7 @@ def equations(terms: dict[str, dict[str, float]]) -> list[str]:
 def _times(
     system: AbstractSystem, split: Split, sampling: Sampling, count: int, seed: int
 ) -> list[np.ndarray]:
-    """Return the times of each run; those of `ext` begin with the time of the start."""
+    """Return the times of each run. The times of `ext` begin with the time of the start."""
     times = system.times()
     if sampling is Sampling.irregular:
         rng = np.random.default_rng([seed, _STREAMS[split], _TIMES])
@@ -218,14 +218,14 @@ def _solved(
 @final
 @dataclass(frozen=True)
 class _Carried:
-    """The field of states and constant parameters, so that each run can have its own."""
+    """The field of states and constant parameters, so that each run can have its own parameters."""
 
     shared: AbstractSystem
     drawn: tuple[str, ...]
 
     def __call__(self, t: Any, x: Any, u: Any = None) -> Any:
         width = x.shape[-1] - len(self.drawn)
-        system = copy(self.shared)  # copied, as the constructor accepts no tracers
+        system = copy(self.shared)  # copied, because the constructor does not accept tracers
         for i, name in enumerate(self.drawn):
             object.__setattr__(system, name, x[..., width + i])
         slope, xp = system(t, x[..., :width]), namespace(x)

@@ -10,8 +10,8 @@ from .._common.arrays import pytree
 from .._common.errors import InputError, quoted, suggestion
 from ._system import AbstractSystem, Parameter, Split, equations
 
-_REACH = 0.8  # of the distance from the ridge at 0 to the bottom of the well
-_BOTTOM = np.sqrt(10.0)  # of the paper's well, for systems without a well
+_REACH = 0.8  # fraction of the distance from the ridge at 0 to the bottom of the well
+_BOTTOM = np.sqrt(10.0)  # position in the paper's well, for systems without a well
 
 
 @pytree()
@@ -22,11 +22,11 @@ class Duffing(AbstractSystem):
 
         x' = y, y' = a y - x (b + c x^2), with wells at x = +-sqrt(-b / c).
 
-    The cubic term is not in the paper's library. Training runs stay in the positive well, those of
-    T2 and T3 in the negative one: starts of runs that leave the well, about one in fifteen, are
-    drawn again. T3 has the starting box of T2 and other parameters. Without the cubic term there is
-    no well and states grow like exp(0.78 t): such runs keep the paper's starting box and stop at t
-    = 4 instead of 40.
+    The cubic term is not in the paper's library. Training runs stay in the positive well, runs of
+    T2 and T3 in the negative well. Starts of runs that leave the well, about one in fifteen, are
+    drawn again. T3 has the starting box of T2 and other parameters. Without the cubic term, there
+    is no well and states grow like exp(0.78 t), so these runs keep the paper's starting box and
+    stop at t = 4 instead of 40.
     """
 
     a: float = -0.5
@@ -101,15 +101,15 @@ class LotkaVolterra(AbstractSystem):
 
     with m = sin(w_fast t) cos(w_fast x y) sin(w_slow (x + y)) and q = sin(x / (y + c_reg)).
 
-    The epsilon terms are not in the paper's library. They depend on time, unlike the terms of a
-    library. [app:non_autonomy_caveat] The paper does not give w_fast, w_slow and c_reg; the first
-    two are those of `SIR`. alpha to delta refer to numbers of animals. In split T3 every run has
-    its own alpha to delta.
+    The epsilon terms are not in the paper's library. Unlike library terms, they depend on time.
+    [app:non_autonomy_caveat] The paper does not give w_fast, w_slow and c_reg; the values of the
+    first two are taken from `SIR`. alpha to delta refer to numbers of animals. In split T3, every
+    run has its own alpha to delta.
 
-    States are animals divided by `scale`, and the epsilon terms act on them. The scale is a tenth
-    of the largest training state. As the training states depend on the scale, it was fixed once for
-    all seeds, and once without the epsilon terms: the largest state of 1000 training runs is 10 to
-    within 3%.
+    States are animals divided by `scale`, and the epsilon terms act on these states. The scale is a
+    tenth of the largest training state. Because the training states depend on the scale, it was
+    fixed once for all seeds, and once without the epsilon terms: the largest state of 1000 training
+    runs is 10 to within 3%.
     """
 
     alpha: Parameter = 1.2
@@ -197,8 +197,8 @@ class Pendulum(AbstractSystem):
                   + beta1 cos(3 theta) + beta2 exp(-theta^2) + beta3 tanh(theta').
 
     The beta terms are not in the paper's library of degree-two polynomials and unit frequencies.
-    The paper's text on irregular sampling compares with a regular step of 0.02; regular runs have
-    the 100 points of its other experiments.
+    The paper's section on irregular sampling compares with a regular step of 0.02; regular runs
+    have the 100 points of its other experiments.
     """
 
     omega0: float = 1.0
@@ -269,7 +269,7 @@ class Pendulum(AbstractSystem):
         return xp.stack([omega, acceleration], axis=-1)
 
 
-_MEAN_POPULATION = 12.5  # of the training starts
+_MEAN_POPULATION = 12.5  # mean of the training starts
 
 
 @pytree()
@@ -284,15 +284,16 @@ class SIR(AbstractSystem):
 
     each with its own e = epsilon exp(-t / tau).
 
-    The e terms are not in the paper's library. They depend on time, unlike the terms of a library.
+    The e terms are not in the paper's library. Unlike library terms, they depend on time.
     [app:non_autonomy_caveat] N is the current number of people, which the e terms do not conserve.
-    The library has S*I instead; its stated coefficient is that of N = 12.5, the mean at the start
-    of training. `population` replaces N by a constant: then S*I is exact, in all splits. In split
-    T3 every run has its own beta and gamma.
+    The library has S*I instead; its stated coefficient is for N = 12.5, the mean at the start of
+    training. `population` replaces N by a constant, which makes S*I exact in all splits. In split
+    T3, every run has its own beta and gamma.
 
-    States are people divided by `scale`, and the e terms act on them. The scale is a tenth of the
-    largest training state. As the training states depend on the scale, it was fixed once for all
-    seeds, and once without the e terms: the largest state of 1000 training runs is 10 to within 1%.
+    States are people divided by `scale`, and the e terms act on these states. The scale is a tenth
+    of the largest training state. Because the training states depend on the scale, it was fixed
+    once for all seeds, and once without the e terms: the largest state of 1000 training runs is 10
+    to within 1%.
     """
 
     beta: Parameter = 2.0

@@ -1,7 +1,7 @@
-"""Formulas as data: one immutable tree serves NumPy, JAX, SymPy, text and files.
+"""Formulas as data: the same immutable tree is used by NumPy, JAX, SymPy, text and files.
 
-Build trees with `add`, `multiply`, `power` and `call`, which bring them to a canonical form, so
-that equal formulas (`x*x*y`, `y*x**2`) are equal objects.
+Build trees with `add`, `multiply`, `power` and `call`. They return a canonical form, so equal
+formulas (`x*x*y`, `y*x**2`) are equal objects.
 """
 
 import math
@@ -20,7 +20,7 @@ FUNCTIONS: Mapping[str, Callable[[float], float]] = {
     "sign": lambda value: float((value > 0) - (value < 0)),
     "heaviside": lambda value: 0.5 + 0.5 * ((value > 0) - (value < 0)),
 }  # fmt: skip
-"""Functions a formula may use, by the name NumPy and JAX give them, on plain numbers."""
+"""Functions allowed in formulas, by their NumPy and JAX names, for plain numbers."""
 
 SYMPY_NAMES = {
     "arcsin": "asin",
@@ -40,7 +40,7 @@ class Number:
 @final
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """A state or input, by its index among the variables and its name."""
+    """A state or input, given by its index among the variables and its name."""
 
     index: int
     name: str
@@ -49,7 +49,7 @@ class Variable:
 @final
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A constant that is estimated from data, by its name. Formulas do not hold its value."""
+    """A named constant that is estimated from data. Formulas do not contain its value."""
 
     name: str
 
@@ -137,7 +137,7 @@ def add(*terms: Expression) -> Expression:
         if weight != 0
     ]
     if len(parts) > 1 and any(isinstance(part, Sum) for part in parts):
-        return add(*parts)  # a sum with weight one is flattened
+        return add(*parts)  # a sum with coefficient one is flattened
     return ZERO if not parts else parts[0] if len(parts) == 1 else Sum(tuple(parts))
 
 
@@ -171,7 +171,7 @@ def multiply(*factors: Expression) -> Expression:
         and exponents[part.base] != part.exponent
         for part in parts[int(number != 1) :]
     ):
-        return multiply(*parts)  # expanded powers are collected again
+        return multiply(*parts)  # collect expanded powers again
     return parts[0] if len(parts) == 1 else Product(tuple(parts))
 
 
@@ -209,7 +209,7 @@ def _folded(compute: Callable[[], Any]) -> Number:
 
 
 def split_number(term: Expression) -> tuple[float, Expression]:
-    """Return number and remainder: 3*x*y -> (3, x*y)."""
+    """Return the number and the remainder: 3*x*y -> (3, x*y)."""
     if isinstance(term, Number):
         return term.value, ONE
     if isinstance(term, Product) and isinstance(term.factors[0], Number):
@@ -220,7 +220,7 @@ def split_number(term: Expression) -> tuple[float, Expression]:
 
 @lru_cache(maxsize=4096)
 def _order(item: Expression) -> tuple:
-    """Return a sort key: numbers, variables in the user's order, their powers, then others."""
+    """Return a sort key: numbers, variables in the user's order, their powers, then the rest."""
     match item:
         case Number(value):
             return (0, value, 0.0, "")
@@ -264,7 +264,7 @@ def compiled(items: Sequence[Expression]) -> Program:
     return _compiled(tuple(items))
 
 
-@lru_cache(maxsize=4096)  # models of one search share most of their terms
+@lru_cache(maxsize=4096)  # models in a search share most of their terms
 def _compiled(items: tuple[Expression, ...]) -> Program:
     indices: dict[Expression, int] = {}
     steps: list[tuple[str, tuple[Any, ...]]] = []
@@ -304,7 +304,7 @@ def run(
 ) -> list[Any]:
     """Return one value per formula in the arithmetic of `xp`.
 
-    `variables` has one value per variable, `parameters` the values of parameters by name.
+    `variables` has one value per variable, and `parameters` has values of parameters by name.
     """
     is_sympy = xp.__name__ == "sympy"
     values: list[Any] = []
@@ -318,7 +318,7 @@ def run(
         elif operation == "call":
             name, index = operands
             function = getattr(xp, SYMPY_NAMES.get(name, str(name)) if is_sympy else name)
-            # heaviside(0) is one half, which is SymPy's default
+            # heaviside(0) is one half, as in SymPy
             half = (0.5,) if name == "heaviside" and not is_sympy else ()
             value = function(values[index], *half)
         elif operation == "add":
@@ -345,7 +345,7 @@ def rename(item: Expression, names: Sequence[str]) -> Expression:
 def replace_variables(
     item: Expression, variables: Sequence[Expression] | Mapping[int, Expression]
 ) -> Expression:
-    """Return the formula with variables replaced, by index; those not in a mapping remain."""
+    """Return the formula with variables replaced, by index. Variables not in a mapping remain."""
     by_index = variables if isinstance(variables, Mapping) else dict(enumerate(variables))
 
     def replaced(part: Expression) -> Expression:
@@ -357,7 +357,7 @@ def replace_variables(
 
 
 def to_text(item: Expression, *, functions: str = "", names: Sequence[str] | None = None) -> str:
-    """Return the formula in Python's notation, which `parse` reads.
+    """Return the formula in Python notation, which `parse` reads.
 
     `functions` is a prefix of function names ('np.'). `names` replaces the names of variables.
     """
@@ -403,7 +403,7 @@ def to_text(item: Expression, *, functions: str = "", names: Sequence[str] | Non
 
 
 def quote_name(name: str) -> str:
-    """Return a variable's name as written in formulas: in backticks unless it is a word."""
+    """Return a variable's name as written in formulas, in backticks unless it is an identifier."""
     return name if re.fullmatch(r"[^\W\d]\w*", name) else f"`{name}`"
 
 

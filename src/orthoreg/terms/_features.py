@@ -1,4 +1,4 @@
-"""`FeatureMap`: the terms of a library bound to variables, ready to be evaluated."""
+"""`FeatureMap`: the terms of a library bound to variables, ready for evaluation."""
 
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
@@ -29,11 +29,11 @@ from ._structure import parameters_of, substitute, variables_of
 @final
 @dataclass(frozen=True)
 class FeatureMap:
-    """Terms theta_1 ... theta_K as functions of the variables, and which equation may use which.
+    """Terms theta_1 ... theta_K as functions of the variables, and the terms allowed per equation.
 
-    `allowed[c][k]` says whether equation c may use term k. `parameters` are the names of constants
-    inside terms, and `values` their values. Hashing ignores the values, so that a simulation that
-    was compiled for these terms serves all values.
+    `allowed[c][k]` states whether equation c may use term k. `parameters` are the names of
+    constants inside terms, and `values` their values. Hashing ignores the values, so a simulation
+    compiled for these terms can be used with any values.
     """
 
     variables: tuple[str, ...]
@@ -53,7 +53,7 @@ class FeatureMap:
     def columns(self, variables: Any, xp: Any, values: Any = None) -> list[Any]:
         """Return one value per term, from one value per variable, in the arithmetic of `xp`.
 
-        Under JAX, pass the `values` of parameters: those of the map would be compiled as constants.
+        Under JAX, pass the `values` of parameters; otherwise they are compiled as constants.
         """
         values = self.values if values is None else values
         named = {name: values[i] for i, name in enumerate(self.parameters)}
@@ -64,7 +64,7 @@ class FeatureMap:
         return compiled(self.terms)
 
     def __call__(self, variables: Float[np.ndarray, "N V"]) -> Float[np.ndarray, "N K"]:
-        """Return the library matrix Phi on samples (NumPy). It may hold NaN or infinity."""
+        """Return the library matrix Phi on samples (NumPy). It may contain NaN or infinity."""
         result = np.empty((len(self.terms), len(variables)))
         with np.errstate(all="ignore"):
             columns = np.ascontiguousarray(variables.T)
@@ -73,7 +73,7 @@ class FeatureMap:
         return result.T
 
     def only(self, chosen: Sequence[int]) -> "FeatureMap":
-        """Return the map with a selection of terms."""
+        """Return the map with a subset of the terms."""
         return replace(
             self,
             terms=tuple(self.terms[k] for k in chosen),
@@ -103,7 +103,7 @@ def bind(
 ) -> FeatureMap:
     """Return the terms of a library for these variables and equations, without parameter values.
 
-    `given` maps an equation to the variable that it equals: that variable is the only term of the
+    `given` maps an equation to the variable that it equals. This variable is the only term of the
     equation, and is added to the library if necessary. Terms in the variable `time_input` are used
     only if they were written as formulas.
     """
@@ -143,7 +143,7 @@ def bind(
             )
         row = [False] * len(terms)
         for term in candidates:
-            if term in index:  # terms of the time input may be left out
+            if term in index:  # terms of the time input may be excluded
                 row[index[term]] = True
         allowed.append(tuple(row))
     parameters = sorted(frozenset().union(*(parameters_of(term) for term in terms)))
@@ -151,7 +151,7 @@ def bind(
 
 
 def parameter_bounds(library: AbstractLibrary) -> dict[str, tuple[float, float]]:
-    """Return the bounds of parameters that the formulas of the library give."""
+    """Return the bounds of parameters that are specified in the library."""
     return {
         name: (bounds[0], bounds[1])
         for part in all_parts(library)
@@ -172,7 +172,7 @@ def _written(library: AbstractLibrary, variables: tuple[str, ...]) -> set[Expres
 
 
 def names_variable(library: AbstractLibrary, name: str, others: Sequence[str]) -> bool:
-    """Return whether a formula of the library uses variable `name` next to `others`."""
+    """Return whether a formula of the library uses variable `name`; `others` are the others."""
     formulas = [part.formulas for part in all_parts(library) if isinstance(part, Terms)]
     return any(
         0 in variables_of(parse(formula, (name, *others), free=True))

@@ -1,4 +1,4 @@
-"""Parser of formulas. Text is never evaluated as code."""
+"""Formula parser. Text is never evaluated as code."""
 
 import re
 from collections.abc import Collection, Sequence
@@ -40,9 +40,10 @@ def parse(
 ) -> Expression:
     """Return the formula that a text describes in these variables.
 
-    The grammar has + - * / ** ^, brackets, numbers, pi and the usual functions. Variables whose
-    name is not a word are written in backticks. `parameters` are names of constants without a known
-    value. With `free`, every other word that does not resemble a variable is a parameter, too.
+    The grammar has + - * / ** ^, brackets, numbers, pi and the usual functions. Variable names that
+    are not identifiers are written in backticks. `parameters` are names of constants without a
+    known value. With `free`, every other word that does not resemble a variable is also a
+    parameter.
     """
     if not isinstance(text, str):
         raise FormulaError(f"A formula must be text; got {type(text).__name__}.")
@@ -55,7 +56,7 @@ def parse(
         raise FormulaError(f"Formula '{shown}': {error}") from None
 
 
-@lru_cache(maxsize=1024)  # models of one search share most of their terms
+@lru_cache(maxsize=1024)  # models in a search share most of their terms
 def _parsed(
     text: str, variables: tuple[str, ...], parameters: tuple[str, ...], free: bool
 ) -> Expression:

@@ -19,7 +19,7 @@ from ._structure import parameters_of, parameters_of_factors, variables_of
 class AbstractLibrary(abc.ABC):
     """A recipe for candidate terms, which become formulas once the variables are known.
 
-    `a + b` joins two libraries. `a * b` has every product of their terms. Equal terms are merged.
+    `a + b` joins two libraries. `a * b` has all products of their terms. Equal terms are merged.
     """
 
     @abc.abstractmethod
@@ -45,7 +45,7 @@ class AbstractLibrary(abc.ABC):
 @final
 @dataclass(frozen=True)
 class Joined(AbstractLibrary):
-    """The terms of two libraries. Written `first + second`."""
+    """The terms of two libraries, written `first + second`."""
 
     first: AbstractLibrary
     second: AbstractLibrary
@@ -68,7 +68,7 @@ class Joined(AbstractLibrary):
 @final
 @dataclass(frozen=True)
 class Products(AbstractLibrary):
-    """All products of a term of one library and a term of another. Written `first * second`."""
+    """All products of a term of one library and a term of another, written `first * second`."""
 
     first: AbstractLibrary
     second: AbstractLibrary
@@ -109,21 +109,21 @@ def positive_integer(value: object, what: str, minimum: int = 1) -> int:
 
 
 MAX_TERMS = 5000
-"""Terms of a library. The Gram matrix of more terms would exceed 200 MB."""
+"""Maximum number of terms in a library. The Gram matrix of more terms would exceed 200 MB."""
 
 
 @part
 @final
 @dataclass(frozen=True)
 class Polynomial(AbstractLibrary):
-    """All monomials up to a total degree, the constant first.
+    """All monomials up to a total degree, starting with the constant.
 
     Parameters
     ----------
     degree
-        maximal sum of exponents.
+        maximum sum of exponents.
     include_constant
-        whether 1 is a term.
+        whether to include the constant 1.
 
     Examples
     --------
@@ -166,7 +166,7 @@ class Fourier(AbstractLibrary):
     Parameters
     ----------
     n_frequencies
-        k = 1 ... n_frequencies.
+        maximum k; k = 1 ... n_frequencies.
 
     Examples
     --------
@@ -194,7 +194,7 @@ class Fourier(AbstractLibrary):
 @final
 @dataclass(frozen=True)
 class Empty(AbstractLibrary):
-    """A library without terms: the field is the residual alone."""
+    """A library without terms: the field consists of the residual alone."""
 
     def terms(self, variables: Sequence[str]) -> tuple[Expression, ...]:
         return ()
@@ -209,10 +209,10 @@ class Terms(AbstractLibrary):
     Parameters
     ----------
     formulas
-        texts such as "sin(3*theta)" or "x**2*y". Words that are not variables are parameters inside
-        terms, which a fit estimates: `Terms(["S/(K + S)"])` estimates K.
+        formulas such as "sin(3*theta)" or "x**2*y". Words that are not variables are parameters
+        inside terms, which a fit estimates: `Terms(["S/(K + S)"])` estimates K.
     bounds
-        of parameters. Parameters without bounds are positive.
+        bounds of parameters, by name. Parameters without bounds are positive.
 
     Examples
     --------
@@ -257,12 +257,12 @@ class Terms(AbstractLibrary):
         term = parse(formula, variables, bounded, free=True)
         free = parameters_of(term)
         if free and not variables_of(term):
-            return parse(formula, variables)  # raises the error that names the word
+            return parse(formula, variables)  # raises an error that names the word
         for name in free:
             if name in parameters_of_factors(term):
                 raise FormulaError(
-                    f"Formula '{formula}': '{name}' only multiplies the term, and the term's "
-                    f"coefficient does so already. Leave it out."
+                    f"Formula '{formula}': '{name}' only multiplies the term, which already has a "
+                    f"coefficient. Omit it."
                 )
         return term
 
@@ -273,9 +273,9 @@ class Terms(AbstractLibrary):
 class PerState(AbstractLibrary):
     """A separate library for each equation.
 
-    The matrix of coefficients remains rectangular: coefficients of terms that an equation cannot
-    have are zero. Added to another library, it extends single equations: `Polynomial(2) +
-    PerState({"S": Terms(["S/(K + S)"])})`.
+    The coefficient matrix remains rectangular: coefficients of terms that an equation cannot have
+    are zero. Added to another library, `PerState` extends individual equations:
+    `Polynomial(2) + PerState({"S": Terms(["S/(K + S)"])})`.
 
     Parameters
     ----------
@@ -302,7 +302,7 @@ class PerState(AbstractLibrary):
         by_state: Mapping[str, AbstractLibrary | str] | Sequence[tuple[str, AbstractLibrary | str]],
         default: AbstractLibrary | str | None = None,
     ):
-        from ._spec import as_library  # which reads these families
+        from ._spec import as_library  # imports these families
 
         pairs = tuple((name, as_library(library)) for name, library in dict(by_state).items())
         default = as_library(default)
@@ -353,20 +353,20 @@ _NUMBER = re.compile(r"(\d+)\D*$", re.ASCII)
 @final
 @dataclass(frozen=True, init=False)
 class Neighbors(AbstractLibrary):
-    """The terms of a library, for each equation in neighbouring variables only.
+    """The terms of a library, restricted to neighbouring variables in each equation.
 
     Variables are neighbours if the numbers in their names differ by at most `reach`: in a chain q0
     ... q99, v0 ... v99 the equation of v7 has terms in q6, q7, q8, v6, v7 and v8. Variables without
-    a number, such as inputs, are neighbours of all equations. An equation without a number has only
-    such neighbours. `of` lists the neighbours explicitly.
+    a number, such as inputs, are neighbours of all equations. They are the only neighbours of an
+    equation without a number. `of` lists the neighbours explicitly.
 
     Parameters
     ----------
     library
-        library of the neighbours, or its text. Formulas already name their variables: add them, as
-        in `Neighbors(Polynomial(2)) + Terms(["sin(q3)"])`.
+        library of terms in the neighbours, or its text. Formulas name their variables explicitly;
+        add them, as in `Neighbors(Polynomial(2)) + Terms(["sin(q3)"])`.
     reach
-        maximal difference of numbers.
+        maximum difference of numbers.
     of
         variables of each equation, {"a": ["a", "b"], "b": ["a", "b", "c"]}.
 
@@ -388,15 +388,15 @@ class Neighbors(AbstractLibrary):
         reach: int = 1,
         of: Mapping[str, Sequence[str]] | Sequence[tuple[str, Sequence[str]]] = (),
     ):
-        from ._spec import as_library  # which reads this family
+        from ._spec import as_library  # imports this family
 
         library = as_library(library)
         if not isinstance(library, AbstractLibrary):
             raise InputError(f"Neighbors needs a library such as Polynomial(2); got {library!r}.")
         if any(isinstance(part, Terms | PerState | Neighbors) for part in all_parts(library)):
             raise InputError(
-                "Neighbors takes families such as Polynomial(2) and Fourier(1). Formulas and "
-                "libraries of single equations are added to it: "
+                "Neighbors takes families such as Polynomial(2) and Fourier(1). Add formulas and "
+                "libraries of individual equations to it: "
                 'Neighbors(Polynomial(2)) + Terms(["sin(x3)"]).'
             )
         given = tuple((str(name), tuple(map(str, seen))) for name, seen in dict(of).items())
@@ -453,5 +453,5 @@ def _number(name: str) -> int | None:
 
 
 def all_parts(library: AbstractLibrary) -> list[AbstractLibrary]:
-    """Return the library and all libraries that it is made of."""
+    """Return the library and all libraries that it consists of."""
     return [library, *(nested for part in library.parts() for nested in all_parts(part))]

@@ -15,7 +15,7 @@ _EXPONENT = re.compile(r"(?<![\w`])(\d+\.?\d*|\.\d+)[eE]$")
 
 
 def as_library(library: Any) -> Any:
-    """Return the library that a text describes; other values unchanged."""
+    """Return the library that a text describes. Other values are returned unchanged."""
     return parse_library(library) if isinstance(library, str) else library
 
 
@@ -44,12 +44,12 @@ def _part(text: str) -> AbstractLibrary:
 
 
 def _term(text: str) -> AbstractLibrary:
-    """Return a formula as a term; families are not allowed inside it."""
+    """Return a formula as a term. Families are not allowed inside a formula."""
     if match := _MENTION.search(re.sub("`[^`]*`", "``", text)):
         raise FormulaError(
             f"Library part '{text}': families such as {match.group(1)}(...) can be multiplied only "
-            f"with families, and formulas are terms of their own. Write 'poly(1)*fourier(1)', or "
-            f"join a formula with +, as in 'poly(1)+sin(x)'."
+            f"by families, and formulas are separate terms. Write 'poly(1)*fourier(1)', or "
+            f"add a formula with +, as in 'poly(1)+sin(x)'."
         )
     if text.lower() in _FAMILIES:
         raise FormulaError(

@@ -26,9 +26,9 @@ from ._expression import (
 )
 
 _MAX_EXPONENT = 12
-"""Powers with larger exponents are not monomials."""
+"""Maximum exponent of a monomial. Higher powers are not expanded."""
 _TWO, _MINUS_ONE = Number(2.0), Number(-1.0)
-_ODD = frozenset({"sinh", "tanh", "arctan", "arcsin"})  # have the sign of their argument
+_ODD = frozenset({"sinh", "tanh", "arctan", "arcsin"})  # have the same sign as their argument
 _POSITIVE = frozenset({"exp", "cosh"})
 
 
@@ -47,7 +47,7 @@ def parameters_of(item: Expression) -> frozenset[str]:
 
 
 def parameters_of_factors(item: Expression) -> frozenset[str]:
-    """Return the parameters that only multiply the formula, as they are or raised to a power."""
+    """Return the parameters that occur only as factors of the formula or powers of factors."""
     multiplying, inside = set(), frozenset()
     for factor in factors_of(item):
         base = factor.base if isinstance(factor, Power) else factor
@@ -101,7 +101,7 @@ def sine_arguments(item: Expression) -> list[Expression]:
 def complexity(item: Expression) -> int:
     """Return the number of variables, parameters and functions in a formula without powers.
 
-    x**3 counts as x*x*x. A power with another exponent counts as a function. Numbers count zero.
+    x**3 counts as x*x*x. A power with another exponent counts as a function. Numbers do not count.
     """
     match item:
         case Variable() | Parameter():
@@ -113,7 +113,7 @@ def complexity(item: Expression) -> int:
 
 
 def rounded(item: Expression, digits: int) -> Expression:
-    """Return the formula with numbers of `digits` digits. A leading factor is not rounded."""
+    """Return the formula with numbers rounded to `digits` digits, except a leading factor."""
     number, remainder = split_number(item)
     return multiply(Number(number), _rounded(remainder, digits))
 
@@ -134,7 +134,7 @@ def substitute(item: Expression, values: Mapping[str, Expression]) -> Expression
 # -- derivatives ---------------------------------------------------------------------------
 
 
-@lru_cache(maxsize=4096)  # models of one search share most of their terms
+@lru_cache(maxsize=4096)  # models in a search share most of their terms
 def derivative(item: Expression, by: int | str) -> Expression:
     """Return the partial derivative by a variable (its index) or a parameter (its name).
 
@@ -164,7 +164,7 @@ def derivative(item: Expression, by: int | str) -> Expression:
 
 
 def _derivative_of_power(base: Expression, exponent: Expression, by: int | str) -> Expression:
-    """b a**(b-1) a' + a**b log(a) b'"""
+    """Return b a**(b-1) a' + a**b log(a) b'."""
     by_base, by_exponent = derivative(base, by), derivative(exponent, by)
     parts = []
     if by_base != ZERO:
@@ -214,11 +214,11 @@ def _outer_derivative(function: str, a: Expression) -> Expression:
 def separate_signs(
     terms: Sequence[Expression], width: int
 ) -> tuple[tuple[Expression, ...], tuple[Expression, ...]]:
-    """Replace each sign in the terms by a variable; return the terms and the signs' arguments.
+    """Return the terms with each sign replaced by a variable, and the arguments of the signs.
 
-    Variable `width` + i stands for the sign of the i-th argument. One variable stands for sign(v),
-    sign(-2*v), sign(v**3) and heaviside(v); sign(v*x) becomes two. A sign within the argument of
-    another sign remains.
+    Variable `width` + i represents the sign of the i-th argument. The same variable represents
+    sign(v), sign(-2*v), sign(v**3) and heaviside(v); sign(v*x) becomes a product of two. A sign
+    within the argument of another sign remains.
     """
     signs = _Signs(width)
     return tuple(signs.without(term) for term in terms), tuple(signs.surfaces)
