@@ -1,4 +1,4 @@
-"""Cost of constraints: in `Exact`, in the quadratic problem alone, and in a whole fit."""
+"""Cost of constraints in `Exact`, in the quadratic problem alone, and in a whole fit."""
 
 import time
 from collections.abc import Callable
@@ -26,7 +26,7 @@ _KNOWN_OF_LORENZ = {
 
 
 def _solver_lines() -> list[Line]:
-    """20 terms in each of Lorenz' equations, with and without a residual and an L1 norm."""
+    """Measure 20 terms in each Lorenz equation, with and without a residual and an L1 norm."""
     data, solver, lines = lorenz(), og.Exact(normalize=True), []
     for residual, augmentation in (("", og.Zero()), ("residual, ", og.RandomFeatures(100))):
         for l1 in (0.0, 0.1):
@@ -38,11 +38,11 @@ def _solver_lines() -> list[Line]:
                 )  # fmt: skip
                 recipe = model.recipe()
                 task = prepare(recipe, run_rows(data, recipe.loss)[0])
-                # the pass over the data comes before
+                # the pass over the data was done before
                 folds = fold_moments(task, task.linear_rows("Exact()"))
                 tasks[label] = replace(task, folds=folds, library=sum(folds[1:], folds[0]))
             times = dict.fromkeys(tasks, np.inf)
-            for _ in range(9):  # by turns, so that other processes disturb all tasks alike
+            for _ in range(9):  # alternating, so that other processes affect all tasks equally
                 for label, task in tasks.items():
                     start = time.process_time()
                     solver.solve_all([task])
@@ -86,7 +86,7 @@ def solves() -> list[Line]:
 def _problems(
     size: int, l1: float, ties: int, bounds: int, at: float
 ) -> tuple[QuadraticProblem, QuadraticProblem]:
-    """A random problem without and with constraints."""
+    """Return a random problem without and with constraints."""
     rng = np.random.default_rng(1)
     X = rng.standard_normal((4 * size, size))
     y = X @ rng.standard_normal(size) + 0.3 * rng.standard_normal(4 * size)

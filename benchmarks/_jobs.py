@@ -1,8 +1,8 @@
-"""Cases of a benchmark, each in a process of its own: limited in CPU time, stored when finished.
+"""Cases of a benchmark, each in a separate process with a CPU time limit, and stored when finished.
 
-A case is a dictionary with an "id" and what its function needs, `module:function` names the
-function, which takes the case and returns a dictionary. Results are appended to a file of JSON
-lines as they come, and a case that has one of the same revision is not run again.
+A case is a dictionary with an "id" and the input of a function, which is named `module:function`,
+takes the case and returns a dictionary. Results are appended to a file of JSON lines as they
+finish. A case with a result of the same revision is not run again.
 """
 
 import argparse
@@ -25,7 +25,7 @@ from zlib import crc32
 from benchmarks.revision import source_revision
 from benchmarks.timing import cpu_seconds
 
-WALL_FACTOR = 20  # wall seconds allowed for each CPU second: other processes share the machine
+WALL_FACTOR = 20  # wall seconds allowed per CPU second, because the machine is shared
 _ROOT = Path(__file__).parents[1]
 _ONE_THREAD = {
     name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
@@ -41,15 +41,15 @@ def run_jobs(
     cpu_limit: float = 300.0,
     revision: str | None = None,
 ) -> dict[str, dict[str, Any]]:
-    """Return the results of all cases by their id, those in `store` included.
+    """Return the results of all cases by id, including results in `store`.
 
-    A case that takes more than `cpu_limit` CPU seconds, or fails, has "status" and "error" in the
-    place of what its function returns.
+    If a case takes more than `cpu_limit` CPU seconds, or fails, its result has "status" and "error"
+    instead of the function's result.
     """
     revision = source_revision() if revision is None else revision
     done = stored(store, revision)
     pending = [case for case in cases if case["id"] not in done]
-    pending.sort(key=lambda case: crc32(case["id"].encode()))  # any part of it is a fair sample
+    pending.sort(key=lambda case: crc32(case["id"].encode()))  # every part is a fair sample
     store.parent.mkdir(parents=True, exist_ok=True)
     with ThreadPoolExecutor(workers) as pool:
         futures = {pool.submit(_run, function, case, cpu_limit): case for case in pending}
@@ -65,7 +65,7 @@ def run_jobs(
 
 
 def stored(store: Path, revision: str) -> dict[str, dict[str, Any]]:
-    """Return the results in a file of JSON lines that were made by this revision, by their id."""
+    """Return the results of this revision in a file of JSON lines, by id."""
     if not store.exists():
         return {}
     entries = [json.loads(line) for line in store.read_text().splitlines()]
@@ -92,7 +92,7 @@ def _run(function: str, case: dict[str, Any], cpu_limit: float) -> dict[str, Any
             env=variables, timeout=WALL_FACTOR * cpu_limit, check=False,
         )  # fmt: skip
     except subprocess.TimeoutExpired:
-        return _failed("time limit", "no CPU time was left for it", cpu_limit)
+        return _failed("time limit", "no CPU time was left for the case", cpu_limit)
     lines = process.stdout.splitlines()
     if process.returncode == 0 and lines:
         return json.loads(lines[-1]) | {"wall_seconds": round(time.monotonic() - start, 2)}
@@ -134,12 +134,12 @@ def cpu_clock(seconds: dict[str, float], name: str) -> Iterator[None]:
 def options(description: str, out: str) -> argparse.ArgumentParser:
     """Return the command line options that benchmarks of many cases share."""
     parser = argparse.ArgumentParser(description=description)
-    parser.add_argument("--only", default="", help="text, or texts with commas, in the case's id")
-    parser.add_argument("--limit", type=int, help="number of cases, spread over all")
+    parser.add_argument("--only", default="", help="text in the id, or several with commas")
+    parser.add_argument("--limit", type=int, help="number of cases, spread over all cases")
     parser.add_argument("--seeds", type=int, default=1, help="number of seeds")
-    parser.add_argument("--workers", type=int, default=1, help="processes at a time")
-    parser.add_argument("--cpu-limit", type=float, default=300.0, help="CPU seconds of a case")
-    parser.add_argument("--stored", action="store_true", help="run none, use results in the store")
+    parser.add_argument("--workers", type=int, default=1, help="number of processes")
+    parser.add_argument("--cpu-limit", type=float, default=300.0, help="CPU seconds per case")
+    parser.add_argument("--stored", action="store_true", help="use stored results, run no cases")
     parser.add_argument("--out", type=Path, default=Path(out), help="record to write")
     return parser
 
@@ -147,7 +147,7 @@ def options(description: str, out: str) -> argparse.ArgumentParser:
 def selected(
     cases: Sequence[dict[str, Any]], only: str = "", limit: int | None = None
 ) -> list[dict[str, Any]]:
-    """Return the cases with one of the words of `only` in their id, and of those `limit`."""
+    """Return the cases whose id contains one of the words in `only`, or `limit` of them."""
     words = [word for word in only.split(",") if word]
     wanted = [case for case in cases if not words or any(word in case["id"] for word in words)]
     if limit is None or limit >= len(wanted):

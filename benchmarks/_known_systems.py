@@ -1,4 +1,4 @@
-"""Runs of systems of which something is known."""
+"""Runs of systems with partly known physics."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -53,7 +53,7 @@ def _solved(
     noise: float = 0.0,
     seed: int = 0,
 ) -> og.Dataset:
-    """Solutions from these starts, with noise in standard deviations of the states."""
+    """Return solutions from these starts, with noise in standard deviations of the states."""
     from scipy.integrate import solve_ivp
 
     runs = [

@@ -1,6 +1,6 @@
 """Ablations: the same cases with one mechanism of a default fit switched off at a time.
 
-The cases are development systems, and harder than those of `truth` and `dysts`. A mechanism is
+The cases are development systems that are harder than those of `truth` and `dysts`. A mechanism is
 switched off by replacing a limit or a function in a copy of the process of the case.
 """
 
@@ -90,7 +90,7 @@ HARD: tuple[tuple[Any, ...], ...] = (
     ("chaos", "conservative flow", 0.1, 60, 1, "white", "poly(3)"),
     ("chaos", "Thomas", 0.1, 120, 1),
 )  # fmt: skip
-"""Group, system, noise, rows per run, runs, kind of noise, and a library unless the usual one."""
+"""Group, system, noise, rows per run, runs, kind of noise, and the library if not the usual one."""
 DIFFERS = 0.01  # relative. Smaller changes of an error do not count
 MIN_ERROR, MAX_ERROR = 1e-4, 10.0  # relative errors of derivatives are clipped to this range
 HARD_FLOWS = (("Arneodo", 0.1), ("SprottO", 0.1))
@@ -103,7 +103,7 @@ def _limit(name: str, value: Any) -> Patch:
 
 
 def set_name(module: str, name: str, value: Any) -> None:
-    """Replace a name in a module of the package, and wherever it was imported from there."""
+    """Replace a name in a module of the package, and in all modules that imported it."""
     import sys
 
     owner = importlib.import_module(f"orthoreg.{module}")
@@ -228,7 +228,7 @@ KEPT = {
     "errors of the initial state. Without it, the summaries of Lorenz and Chen with 1% noise do "
     "not",
 }
-"""Reasons for mechanisms that have no effect on these cases."""
+"""Reasons for keeping mechanisms that have no effect on these cases."""
 
 
 def measure(workers: int = 1, store: Path = STORE) -> dict[str, Any]:
@@ -258,13 +258,13 @@ def hard_cases() -> list[dict[str, Any]]:
 
 def run_case(case: dict[str, Any]) -> dict[str, Any]:
     """Fit one case without each mechanism, each in a separate process."""
-    fit_case(case, lambda: None)  # imports all modules, simulates the system
+    fit_case(case, lambda: None)  # imports all modules and simulates the system
     rows = {name: _in_copy(case, name) for name in MECHANISMS}
     return {"rows": rows}
 
 
 def _in_copy(case: dict[str, Any], mechanism: str) -> dict[str, Any]:
-    """Fit a case without a mechanism in a copy of this process with its own CPU limit."""
+    """Fit a case without a mechanism, in a copy of this process with a separate CPU limit."""
     with ProcessPoolExecutor(1, get_context("fork")) as pool:
         try:
             result = pool.submit(_without, case, mechanism).result()
@@ -416,7 +416,7 @@ def _error(row: dict[str, Any]) -> float:
 
 
 def _differ(row: dict[str, Any], other: dict[str, Any]) -> bool:
-    """Whether anything recorded of a case differs by more than rounding."""
+    """Return whether any result of a case differs by more than rounding."""
     if any(row[key] != other[key] for key in ("class", "explained", "held", "intervals")):
         return True
     if not (row.get("error") and other.get("error")):
@@ -429,7 +429,7 @@ def _changes(rows: list[dict[str, Any]], name: str) -> list[str]:
 
 
 def changes(rows: list[dict[str, Any]], without: list[dict[str, Any]]) -> list[str]:
-    """Describe the cases whose model or verdict differs from that of the other rows."""
+    """Return descriptions of the cases whose model or verdict differs from the other rows."""
     usual = {row["case"]: row for row in without}
     return [
         f"{row['case']} {_state(usual[row['case']])} → {_state(row)}"

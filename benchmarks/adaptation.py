@@ -1,4 +1,4 @@
-"""What refitted coefficients can do on the pendulum of split T3 when the residual stays."""
+"""Effect of refitted coefficients on the pendulum of split T3 if the residual is kept."""
 
 from typing import Any
 
@@ -17,9 +17,9 @@ _LIBRARIES = {
 
 
 def measure() -> dict[str, Any]:
-    """Errors of a model that knows the field of the training pendulum exactly.
+    """Return errors of a model that has the exact field of the training pendulum.
 
-    Its residual is the field minus its terms, so only which terms it has makes a difference.
+    Its residual is the field minus its terms, so only the choice of terms makes a difference.
     """
     rows = []
     for difficulty in ("low", "medium", "high"):

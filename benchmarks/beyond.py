@@ -1,4 +1,4 @@
-"""What the residual should do beyond the data, where nothing was fitted."""
+"""Behaviour of the residual beyond the data, where nothing was fitted."""
 
 import itertools
 from collections.abc import Sequence
@@ -14,15 +14,15 @@ from orthoreg.field.hybrid import HybridField
 from .development import BEYOND, DEFAULT_LIBRARY, Development, Runs, generate
 
 _SEEDS = (0, 1)
-_STEPS = 4  # of Runge-Kutta for each step of the data
-_LEAST, _MOST = 1e-6, 1e3  # errors outside count as these
+_STEPS = 4  # Runge-Kutta steps per step of the data
+_LEAST, _MOST = 1e-6, 1e3  # errors are clipped to this range
 _FARTHEST = 1e6
 _HELD = "held"
 _METRICS = ("near", "far", "near forecast", "far forecast")
 
 
 def measure() -> dict[str, Any]:
-    """Errors of derivatives and forecasts, from near and far starts, for each kind of gate."""
+    """Return errors of derivatives and forecasts, from near and far starts, for each gate."""
     rows = []
     for (name, system), seed in itertools.product(BEYOND.items(), _SEEDS):
         runs = generate(system, seed)
@@ -35,7 +35,7 @@ def measure() -> dict[str, Any]:
 
 
 def _fields(field: HybridField) -> dict[str, HybridField]:
-    """The same fit with each kind of gate."""
+    """Return the same fit with each kind of gate."""
     region = field.region
     assert region is not None and region.held is not None
     bare = ~np.any(field.coefficients != 0, axis=1)

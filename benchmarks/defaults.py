@@ -1,4 +1,4 @@
-"""Accuracy of other defaults of `OrthoReg()` on development systems."""
+"""Accuracy of alternative defaults of `OrthoReg()` on development systems."""
 
 import functools
 import itertools
@@ -29,7 +29,7 @@ from .development import DEFAULT_LIBRARY, SYSTEMS, Development, Runs, generate
 
 _SEEDS = (0, 1)
 _NOISE = 0.01
-_LEAST = 1e-6  # errors below count as this
+_LEAST = 1e-6  # smaller errors count as this value
 _FOLDS = 5
 _DEFAULTS = "the defaults"
 _COLUMNS = (
@@ -43,7 +43,7 @@ _NETWORK_ON = ("dry friction", "spring with a bump", "growth that saturates")
 @final
 @dataclass(frozen=True)
 class Choice:
-    """A choice of settings. With `model`, that estimator is fitted unchanged."""
+    """A choice of settings. If `model` is given, this estimator is fitted unchanged."""
 
     selection: AbstractSelection = og.Extrapolation()
     floor: float | None = None
@@ -154,12 +154,12 @@ class Case:
         return self.known[key]
 
     def rows(self) -> Rows:
-        """The training rows; derivatives are estimated once."""
+        """Return the training rows. Derivatives are estimated once."""
         data = og.Dataset.from_arrays(list(self.runs.train), self.runs.times)
         return self.once("rows", lambda: og.VectorField().observe(data))
 
     def recipe(self, choice: Choice) -> Recipe:
-        """What `OrthoReg` makes of the choice; the default library counts as nobody's choice."""
+        """Return the recipe of the choice. The default library counts as not chosen by a user."""
         model = og.OrthoReg(
             self.system.library, choice.augmentation, selection=choice.selection,
             gate=choice.gate, seed=self.seed,
@@ -173,7 +173,7 @@ class Case:
             model = choice.model(self.system.library, seed=self.seed)
             return model.fit(list(self.runs.train), t=self.runs.times).field_
         recipe = self.recipe(choice)
-        # terms are chosen without a residual, and are the same for all of them
+        # terms are chosen without a residual, so they are the same for all residuals
         alone = replace(choice, augmentation=og.Zero(), outward=True, gate=None, only=(), seeds=())
         chosen, selection = self.once(
             alone, lambda: _chosen(alone, self.recipe(alone), self.rows())
@@ -207,7 +207,7 @@ class Case:
 
 
 def _mixed(task: Task, rows: Rows) -> tuple[Moments, ...]:
-    """Return moments of folds that contain near and far runs alike."""
+    """Return moments of folds that contain both near and far runs."""
     parts = gather(task.features, task.basis, rows, folds=_FOLDS, fold_of_row=folds(rows, _FOLDS))
     return tuple(parts)
 
@@ -233,7 +233,7 @@ def _chosen(choice: Choice, recipe: Recipe, rows: Rows) -> tuple[Task, Selection
 
 
 def _as_good_as_the_best(logs: np.ndarray) -> tuple[np.intp, np.ndarray]:
-    """Return the first support within a standard error of the best one, and the standard errors."""
+    """Return the first support within a standard error of the best support, and these errors."""
     best = logs[int(np.argmin(logs.mean(axis=-1)))]
     excess = logs - best
     standard_error = excess.std(axis=-1, ddof=1) / np.sqrt(logs.shape[-1])
@@ -289,7 +289,7 @@ def defaults_tables(rows: Sequence[dict[str, Any]]) -> str:
 
 def _table(rows: Sequence[dict[str, Any]], labels: Sequence[str]) -> str:
     recorded = {row["choice"] for row in rows}
-    labels = [label for label in labels if label in recorded]  # others were not measured yet
+    labels = [label for label in labels if label in recorded]  # others have not been measured yet
     systems = {row["system"] for row in rows if row["choice"] == labels[1]}
     rows = [row for row in rows if row["system"] in systems]
     columns = [name for name in _COLUMNS if "F1" not in name or any("f1" in row for row in rows)]

@@ -1,7 +1,7 @@
-"""Development systems: what defaults are chosen on. None is a system that results are reported on.
+"""Development systems, on which defaults are chosen. No results are reported for them.
 
-Each has training runs from a box of starts, runs from the same box that are not used ("near"),
-and runs from starts in a wider box but outside the first ("far").
+Each system has training runs from a box of starts, further runs from the same box ("near"), and
+runs from starts in a wider box outside the first ("far").
 """
 
 from collections.abc import Callable
@@ -24,8 +24,8 @@ Point = tuple[float, ...]
 @final
 @dataclass(frozen=True)
 class Development:
-    """A system: its right-hand side, boxes of starts, and the terms that a library should use;
-    `terms` is None where the library lacks one."""
+    """A system: its right-hand side, boxes of starts, and the terms that a library should use.
+    `terms` is None if the library lacks a term."""
 
     field: Field
     low: Point
@@ -200,7 +200,7 @@ SYSTEMS = {
         _tanks, (0.4,) * 2, (1.5,) * 2, (0.2,) * 2, (4.0,) * 2, 4.0, DEFAULT_LIBRARY
     ),
 }  # fmt: skip
-"""What the defaults are chosen on."""
+"""Systems on which the defaults are chosen."""
 
 BEYOND = {name: system for name, system in SYSTEMS.items() if system.terms is None} | {
     "uptake": Development(_uptake, (0.2,), (3.0,), (3.0,), (9.0,), 4.0, DEFAULT_LIBRARY),
@@ -219,4 +219,4 @@ BEYOND = {name: system for name, system in SYSTEMS.items() if system.terms is No
     ),
     "hill": Development(_hill, *_square(1.2, 3.0), 6.0, DEFAULT_LIBRARY),
 }  # fmt: skip
-"""Systems whose library lacks a term: what the residual does beyond the data is compared on."""
+"""Systems whose library lacks a term, for comparing residuals beyond the data."""

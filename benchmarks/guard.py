@@ -1,7 +1,7 @@
 """The guard: no case may take twice as long as its record.
 
 CPU seconds are compared relative to the limits of the machine, measured at the same time, so that
-a slower or busy machine changes little. A slow case is measured again, and fails only if all
+a slower or busy machine has little effect. A slow case is measured again, and fails only if all
 attempts are slow.
 """
 

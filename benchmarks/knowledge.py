@@ -23,7 +23,7 @@ from orthoreg.systems import Duffing, Pendulum, generate
 
 _SEEDS = 6
 _RECORD = Path(__file__).parent / "records" / "knowledge.json"
-_SECOND = 201  # rows of a double pendulum's forecast
+_SECOND = 201  # rows of a forecast of the double pendulum
 _MASS_MATRIX = og.Physics(
     equations=[
         "J1*theta1'' + c*cos(theta1 - theta2)*theta2'' = -c*sin(theta1 - theta2)*theta2'^2"
@@ -57,7 +57,7 @@ def length_of_a_pendulum() -> list[Line]:
 def signs_and_sums() -> list[Line]:
     """A bound that noise would violate, a conserved sum, and a relation."""
     x = np.random.default_rng(0).uniform(-1, 1, (200, 2))
-    y = np.column_stack([x[:, 1], -x[:, 0] + 0.05 * x[:, 1]])  # noise that seems to drive
+    y = np.column_stack([x[:, 1], -x[:, 0] + 0.05 * x[:, 1]])  # noise that suggests a driven system
     bounded = og.Physics(required={"x1": ["x1"]}, bounds={("x1", "x1"): (None, 0)})
     model = og.OrthoReg(og.Polynomial(1), og.Zero(), physics=bounded).fit(x, y)
     active = "x1" in model.certificate_.equations[1].active_bounds

@@ -79,8 +79,8 @@ def disk() -> dict[str, float]:
 def seconds_at_limit(work: dict[str, float], seconds: float, repeats: int = 5) -> float:
     """Return the minimum CPU seconds of an amount of work, measured now.
 
-    The windows are about as long as the `seconds` that the work took: on a busy machine, short
-    windows are disturbed less.
+    The windows are about as long as the `seconds` that the work took, because on a busy machine,
+    short windows are disturbed less.
     """
     window = min(max(seconds, 0.02), 0.5)
     return sum(amount / measure_limit(name, repeats, window) for name, amount in work.items())

@@ -32,7 +32,7 @@ _SEEDS = (0, 1)
 
 
 def measure() -> dict[str, Any]:
-    """Measure derivative errors on validation runs, which are not among the training runs."""
+    """Return derivative errors on validation runs, which are separate from the training runs."""
     rows = []
     for name, system in _SYSTEMS.items():
         for seed in _SEEDS:

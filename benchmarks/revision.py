@@ -1,4 +1,4 @@
-"""The revision of the code that made a record."""
+"""The revision of the code that produced a record."""
 
 import hashlib
 import subprocess

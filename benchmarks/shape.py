@@ -22,11 +22,11 @@ from .revision import revision
 
 ROOT = Path(__file__).parents[1]
 BEFORE = "2116a1b"
-"""The last revision before the code was reorganised."""
+"""The last revision before the code was reorganized."""
 IDENTIFIERS = ("one", "found")
 PYTHON_FOLDERS = ("src", "paper", "tests", "benchmarks", "examples", "docs")
 LONG_FILE, LONG_FUNCTION = 500, 60
-"""Lines. Longer files and functions are counted; `CONTRIBUTING.md` names these limits."""
+"""Lines. Longer files and functions are counted. `CONTRIBUTING.md` states these limits."""
 
 
 def measure() -> dict[str, Any]:
@@ -88,9 +88,9 @@ def counts(root: Path) -> dict[str, Any]:
 
 
 def numeric_constants(tree: ast.Module) -> list[str]:
-    """Return the names in capitals that a module binds to numbers.
+    """Return the uppercase names that a module binds to numbers.
 
-    Numbers are literals, and arithmetic, NumPy or math functions, tuples and lists of them.
+    Numbers are literals, and arithmetic, NumPy or math functions, tuples and lists of numbers.
     """
     names = []
     for node in tree.body:

@@ -1,8 +1,8 @@
 """Whole commands in new processes, compared with targets and with an earlier revision.
 
-`python -m benchmarks speed --before CHECKOUT` alternates between the source of that checkout and
-this one. Seconds are CPU seconds of the process with one thread of linear algebra: the minimum of
-a few repetitions.
+`python -m benchmarks speed --before CHECKOUT` alternates between the source of the checkout and the
+current source. Seconds are CPU seconds of the process with one thread of linear algebra, the
+minimum of a few repetitions.
 """
 
 import json
@@ -21,7 +21,7 @@ from benchmarks.revision import source_revision
 from benchmarks.truth._systems import SYSTEMS
 
 _ROOT = Path(__file__).parents[1]
-_MEMORY = 4 << 30  # bytes, limit of a process
+_MEMORY = 4 << 30  # bytes. Memory limit of a process
 _MAX_MEMORY = 1000  # MB, for a million rows
 _LAUNCH = """
 import json, resource, subprocess, sys, time
@@ -49,7 +49,7 @@ Path("seconds").write_text(str(time.process_time() - start))
 @final
 @dataclass(frozen=True)
 class Case:
-    """Commands on a table. The slowest one counts, and all must exit with `code`."""
+    """Commands on a table. The slowest command counts, and all must exit with `code`."""
 
     name: str
     target: float | None
@@ -114,7 +114,7 @@ def measure(before: Path | None = None) -> dict[str, Any]:
             table = folder / f"{case.table}.csv"
             if not table.exists():
                 _TABLES[case.table](table)
-            for side in sides if case.repeats > 1 else ():  # compiles, and fills the cache of files
+            for side in sides if case.repeats > 1 else ():  # compiles, fills the file cache
                 _slowest(case, table, sides[side], folder / side)
             found: dict[str, list[dict[str, float]]] = {side: [] for side in sides}
             for _ in range(case.repeats):
@@ -150,7 +150,7 @@ def _slowest(case: Case, table: Path, source: Path, folder: Path) -> dict[str, f
         if result["code"] != case.code:
             raise RuntimeError(f"{case.name} ended with {result['code']}: {result['error']}")
         seconds = folder / "seconds"
-        if seconds.exists():  # of a part of the command
+        if seconds.exists():  # seconds of a part of the command
             result["cpu"] = float(seconds.read_text())
             seconds.unlink()
         runs.append({key: round(result[key], 3) for key in ("cpu", "wall", "mb")})

@@ -1,4 +1,4 @@
-"""The suite: every part of a fit beside peers and the limits of the machine, in one run."""
+"""The suite: every part of a fit compared with peers and the limits of the machine, in one run."""
 
 import sys
 from typing import Any
@@ -44,8 +44,8 @@ def measure_case(case: Case) -> dict[str, Any]:
 def times_limit(case: Case, work: Any, repeats: int) -> tuple[float | None, float]:
     """Return the CPU seconds relative to the limit of the machine, and the seconds.
 
-    Without a known limit, the yardstick of the case replaces it, for example 1e9 operations of a
-    matrix product. The limit or yardstick is measured now.
+    If the limit is unknown, the yardstick of the case replaces it, for example 1e9 operations of a
+    matrix product. The limit or yardstick is measured at the same time.
     """
     seconds = best(work.run, repeats=repeats)
     limit = dict(work.limit)

@@ -24,7 +24,7 @@ SWEPT = {
     "smoothing": ("FALSE_OUTLIERS", "OUTLIER_CONTRAST"),
     "fitting": ("PREFERRED", "EXPLAINED_NOISE"),
 }  # fmt: skip
-"""The limits that decide about terms and verdicts."""
+"""The limits that decide terms and verdicts."""
 
 
 def measure(workers: int = 1, store: Path = STORE) -> dict[str, Any]:
@@ -70,7 +70,7 @@ def _values() -> dict[str, float]:
 
 
 def run_case(job: dict[str, Any]) -> dict[str, Any]:
-    """Fit one case with a limit changed."""
+    """Fit one case with one limit changed."""
     package, name = job["limit"]
     return fit_case(job["case"], partial(_scale, package, name, job["factor"]))
 

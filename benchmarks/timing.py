@@ -1,4 +1,4 @@
-"""CPU seconds of this process and its children. Waiting for a shared machine does not count."""
+"""CPU seconds of this process and its children. Waiting on a shared machine does not count."""
 
 import cProfile
 import pstats
@@ -44,7 +44,7 @@ def best(
 
 
 def hot_spots(run: Callable[[], Any], count: int = 3) -> list[str]:
-    """Return the functions with the largest share of the time of a call, without their callees."""
+    """Return the functions with the largest fraction of the time of a call, without callees."""
     profile = cProfile.Profile()
     profile.runcall(run)
     statistics: Any = pstats.Stats(profile)

@@ -39,26 +39,24 @@ def main(
         int | None, typer.Option(min=1, help="Random repetitions: 5, or 1 with --quick.")
     ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Reduced sizes: a look at how it works, in minutes.")
+        bool, typer.Option("--quick", help="Reduced sizes, for a first look in minutes.")
     ] = False,
     workers: Annotated[
-        int | None, typer.Option(min=1, help="Processes; as many as there are cores.")
+        int | None, typer.Option(min=1, help="Number of processes; all cores by default.")
     ] = None,
     cluster: Annotated[
         str | None,
-        typer.Option(help="Address of a Dask scheduler that has workers: tcp://host:8786."),
+        typer.Option(help="Address of a Dask scheduler with workers: tcp://host:8786."),
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(help="Folder for results; 'reproduction', or 'reproduction-quick'."),
+        typer.Option(help="Output folder; 'reproduction' or 'reproduction-quick' by default."),
     ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object and nothing else.")
-    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print only one JSON object.")] = False,
 ) -> None:
     """Run the paper's experiments: tables, figures and a verdict on each claim.
 
-    Finished jobs stay in the folder: a run that was stopped continues where it was.
+    Finished jobs are stored in the folder, so an interrupted run can be resumed.
     """
     require("jax", "train", "The reproduction trains networks and")
     folder = out or Path("reproduction-quick" if quick else "reproduction")
@@ -89,7 +87,7 @@ def _cores() -> int:
 
 
 def as_dict(result: Reproduction, files: Sequence[Path]) -> dict[str, Any]:
-    """Return metric -> method -> values for one table, or tables by name for several."""
+    """Return metric -> method -> values for one table, or tables by name for several tables."""
     tables = {name: to_json(built) for name, built in result.tables.items()}
     if len(tables) == 1 and not result.targets:
         return next(iter(tables.values()))

@@ -27,13 +27,13 @@ revisions of the records.
   cannot distinguish from it (correlation above 0.999, or the same right-hand side to 1e-4).
 - *Complete libraries*: the same systems with all their terms. "Spurious" counts equations with a
   proposal.
-- *ODEBench, odd half*: the share of systems for which the first model of the list, or any model
-  of the list, forecasts the other initial state with R^2 > 0.9. The true equations are integrated
-  in the same way. If they fail, the published run is not accurate enough. In the first seed, the
-  same derivatives are given to PySINDy (any of nine models: two degrees, or sines, with three
-  thresholds) and to Operon with {EVALUATIONS:,} evaluations per equation. Targets in whole
-  percent are compared with rounded shares: 30 of 32 systems are 94%. Clean runs are the same for
-  every seed.
+- *ODEBench, odd half*: the percentage of systems for which the first model of the list, or any
+  model of the list, forecasts the other initial state with R^2 > 0.9. The true equations are
+  integrated in the same way. If they fail, the published run is not accurate enough. In the first
+  seed, PySINDy (any of nine models: two degrees, or sines, with three thresholds) and Operon with
+  {EVALUATIONS:,} evaluations per equation use the same derivatives. Targets in whole percent are
+  compared with rounded percentages: 30 of 32 systems are 94%. Clean runs are the same for every
+  seed.
 
 [Benchmarks](benchmarks.md#measurements) has the missing terms of real machines: dry friction of a
 stage, the saturating inductance of a circuit, and the structure of a double pendulum.

@@ -14,8 +14,8 @@ _RUNS, _POINTS = 4, 250
 @final
 @dataclass(frozen=True)
 class Benchmark:
-    """Equations as terms with coefficients, the box that runs start in, how long these last, and
-    which term of which equation the library lacks."""
+    """Equations as terms with coefficients, the box of initial states, the duration of runs, and
+    the equation and term that is withheld from the library."""
 
     equations: dict[str, dict[str, float]]
     low: tuple[float, ...]
@@ -29,7 +29,8 @@ class Benchmark:
         return tuple(self.equations)
 
     def library(self, *, complete: bool) -> Terms:
-        """Return degree-two polynomials and all true terms, the withheld one only if `complete`."""
+        """Return degree-two polynomials and all true terms, without the withheld term unless
+        `complete`."""
         texts = [*feature_names(Polynomial(2), self.names)]
         texts += [term for terms in self.equations.values() for term in terms]
         kept = {parse(text, self.names): text for text in texts}

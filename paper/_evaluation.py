@@ -17,12 +17,12 @@ from orthoreg.systems import AbstractSystem, Split
 from ._settings import Problem, Rows, Test
 
 THRESHOLDS = (0.001, 0.045)
-_TOLERANCE = 1e-6  # of simulations: far below the errors that they show
+_TOLERANCE = 1e-6  # tolerance of simulations, far below the errors to be measured
 Scores = dict[str, float | None]
 
 
 def evaluated(model: Any, problem: Problem) -> Scores:
-    """Return every metric of a model by name, None if it is not defined."""
+    """Return every metric of a model by name, or None if it is not defined."""
     scores: Scores = {}
     for split, test in problem.tests.items():
         predicted = model.predict(test.data.states)
@@ -36,7 +36,7 @@ def evaluated(model: Any, problem: Problem) -> Scores:
 
 def _rollouts(model: Any, split: Split, test: Test) -> Scores:
     """Return errors of completed forecasts from the true initial states, and the number of diverged
-    ones."""
+    forecasts."""
     rollouts = model.simulate(test.starts, test.times, rtol=_TOLERANCE).runs()
     scores = rollout_scores(rollouts, [run.states for run in test.data])
     return {
@@ -47,7 +47,8 @@ def _rollouts(model: Any, split: Split, test: Test) -> Scores:
 
 
 def _adapted(model: Any, rows: Rows) -> Any:
-    """Return the model with coefficients refitted to these rows, or unchanged if it has none."""
+    """Return the model with coefficients refitted to these rows, or unchanged if it has no
+    terms."""
     return model.adapt(rows.dataset) if model.coefficients_.any() else model
 
 
@@ -73,7 +74,7 @@ def _support(model: Any, system: AbstractSystem) -> Scores:
 
 
 def _parts(model: Any, rows: Rows) -> Scores:
-    """Return the shares of both parts on the training rows, and the strengths."""
+    """Return the fractions of both parts on the training rows, and the strengths."""
     symbolic, neural = model.decompose(rows.states)
     cosine = residual_cosine(symbolic, neural)
     certificate = model.certificate_

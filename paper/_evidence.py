@@ -32,15 +32,15 @@ Row = Mapping[str, Any]
 
 
 class MissingRecordsError(Exception):
-    """A claim needs missing records, which the message names."""
+    """Records that a claim needs are missing. The message names them."""
 
 
 @final
 @dataclass(frozen=True)
 class Spread:
-    """Mean and sample standard deviation over seeds; `count` is the number of values.
+    """Mean and sample standard deviation over seeds. `count` is the number of values.
 
-    Without a single value, as when no rollout was completed, the mean is NaN.
+    If there are no values, for instance because no rollout was completed, the mean is NaN.
     """
 
     mean: float
@@ -111,7 +111,7 @@ class Evidence:
 def is_ahead(ours: Spread, other: Spread, *, lower: bool, share: float = 0.0) -> bool:
     """Return whether `ours` is better by more than the larger standard deviation.
 
-    With `share`, the difference must also exceed this share of the other mean. A method without
+    With `share`, the difference must also exceed this fraction of the other mean. A method without
     values is never ahead.
     """
     if not ours.count or not other.count:

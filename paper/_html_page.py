@@ -1,4 +1,4 @@
-"""The results of experiments as one HTML page that opens without a network."""
+"""The results of experiments as a self-contained HTML page."""
 
 import base64
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from ._render import FOOTNOTE
 from ._tables import Table
 from .figures import CAPTIONS
 
-_MAX_BYTES = 4_000_000  # of figures in a page that fits into an email
+_MAX_BYTES = 4_000_000  # maximum size of figures in a page that can be sent by email
 
 
 def html_page(result: Any, pictures: Sequence[Path]) -> str:

@@ -1,4 +1,4 @@
-"""Names of methods and metrics in texts."""
+"""Names of methods and metrics in text."""
 
 from ._evidence import LABELS
 
@@ -40,7 +40,7 @@ _WORDS = {
 
 
 def method_label(method: str) -> str:
-    """A method in words. A name without a label stands for itself.
+    """Return the label of a method, or its name if it has no label.
 
     >>> method_label("orthoreg@lam=0.05")
     'λ = 0.05'
@@ -50,7 +50,7 @@ def method_label(method: str) -> str:
 
 
 def metric_label(metric: str) -> str:
-    """A metric in words. A name without a label stands for itself.
+    """Return the label of a metric, or its name if it has no label.
 
     >>> metric_label("derivative.t2"), metric_label("f1@0.001")
     ('Derivative error, T2', 'F1, threshold 0.001')

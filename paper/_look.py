@@ -21,7 +21,7 @@ class Style:
     line: Line = "-"
 
 
-# Okabe and Ito's palette, with a grey
+# palette of Okabe and Ito, plus a grey
 STYLES = {
     "pure@0.001": Style("#E69F00", "v"),
     "pure@0.003": Style("#888888", "^"),

@@ -1,4 +1,4 @@
-"""The compared methods by name, with the settings of the paper where it states them."""
+"""The compared methods by name, with the settings of the paper if it states them."""
 
 import math
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ from orthoreg.model.model import AbstractModel
 from ._settings import Problem, Scale
 
 KNOWN = {"theta": "omega", "omega": "-sin(theta) - 0.2*omega"}
-"""What the PINN is told of the pendulum."""
+"""The known equations of the pendulum that the PINN uses."""
 
 _SPARSITY, _ORTHOGONALITY = 0.003, 0.005
 _WIDTH, _RIDGE = 200, 1e-7
@@ -33,10 +33,10 @@ _GRADIENT = ("pure@", "l2", "orthoreg", "pinn", "universal-ode")
 
 
 def fitted(names: Sequence[str], problem: Problem, scale: Scale, seed: int) -> dict[str, Any]:
-    """A fitted model for each name. Methods see training rows only.
+    """Return a fitted model for each name. Methods only use training rows.
 
-    Those that train by gradients use the few rows, all of a kind in one batch; the others solve
-    from the moments of all rows.
+    Methods that train by gradients use the few rows, and models of the same kind are trained in one
+    batch. The other methods use the moments of all rows.
     """
     models: dict[str, AbstractModel] = {}
     for kind in _GRADIENT:

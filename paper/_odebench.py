@@ -1,4 +1,4 @@
-"""ODEBench systems: a training run and a run from another initial state each."""
+"""ODEBench systems, each with a training run and a run from another initial state."""
 
 import csv
 import json
@@ -16,8 +16,8 @@ _FARTHEST = 1e9
 
 
 def odebench_runs(folder: Path) -> dict[int, tuple[np.ndarray, np.ndarray]]:
-    """For each system of the odd half times and states of both runs, side by side; none where the
-    folder does not hold them."""
+    """Return times and states of both runs of each system in the odd half, side by side. The result
+    is empty if the folder does not contain the data."""
     file, table = folder / "odebench_odd.json", folder / "odebench_odd.csv"
     if not (file.exists() and table.exists()):
         return {}
@@ -66,7 +66,7 @@ def forecast(
 
 
 def forecast_r2(x: np.ndarray, truth: np.ndarray) -> float:
-    """Return R^2 over all states of a forecast, minus infinity if it is not finite."""
+    """Return R^2 of a forecast over all states, or minus infinity if it is not finite."""
     if not np.isfinite(x).all():
         return -np.inf
     return float(1 - ((x - truth) ** 2).sum() / ((truth - truth.mean(axis=0)) ** 2).sum())

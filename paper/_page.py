@@ -76,7 +76,7 @@ have no records here.
 
 - The first stage back-propagates the symbolic fit, L1, and the mean norm of the part of the
   network's pointwise residual that is orthogonal to f_phy. The hybrid fit and the orthogonality
-  penalty are logged but not optimised. The network therefore receives no gradient from the
+  penalty are logged but not optimized. The network therefore receives no gradient from the
   targets (replacing dy by 7 dy + 3 changes it by 0.0) and ends near zero.
 - At equal mu, F1 is the same for L2, OrthoReg and no network: 0.667 at mu = 0.003 and 0.545 at
   0.001.
@@ -90,7 +90,7 @@ have no records here.
   one core.
 - Further differences from the text: a library without the constant (9 terms), a network of
   library features, two hidden layers of 64 units with LayerNorm, gradients clipped at 1, a
-  learning rate that is halved on plateaus, and a normalised error that is the mean over points
+  learning rate that is halved on plateaus, and a normalized error that is the mean over points
   and components of the squared error divided by the squared mean norm.
 """
 

@@ -4,20 +4,20 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias, final
 
 Printed: TypeAlias = tuple[str, str] | None
-"""Mean and deviation as printed, before the row's power of ten."""
+"""Mean and deviation as printed, before multiplication by the row's power of ten."""
 
 
 @final
 @dataclass(frozen=True)
 class PaperValue:
-    """Mean and standard deviation in plain units; no deviation where only the text has a number."""
+    """Mean and standard deviation in plain units. No deviation if only the text has a number."""
 
     mean: float
     std: float | None = None
 
 
 DAGGER = None
-"""Where the paper has a dagger for rollouts that diverged."""
+"""Marks cells in which the paper has a dagger for diverged rollouts."""
 
 _THREE = ("pure", "l2", "orthoreg")
 _NETWORKS = ("pinn", "universal-ode", "orthoreg")
@@ -28,7 +28,7 @@ _F1, _TERMS = "f1@0.001", "terms@0.001"
 def _row(
     columns: tuple[str, ...], *printed: Printed, power: int = 0
 ) -> dict[str, PaperValue | None]:
-    """A row of a table, with its power of ten multiplied out digit by digit."""
+    """Return a row of a table, with its power of ten multiplied out digit by digit."""
     values = [
         DAGGER if one is None else PaperValue(*(float(f"{part}e{power}") for part in one))
         for one in printed
@@ -82,7 +82,8 @@ PAPER: dict[str, dict[str, dict[str, dict[str, PaperValue | None]]]] = {
             _TERMS: _row(_THREE, ("11.0", "1.4"), ("3.8", "0.4"), ("3.4", "0.5")),
         },
     },
-    # its footnote makes T3 a rollout error at low and high difficulty, a derivative error at medium
+    # according to its footnote, T3 is a rollout error at low and high difficulty, and a
+    # derivative error at medium difficulty
     "tab:difficulty_ablation_streamlined": {
         "pendulum/low": {
             "derivative.id": _row(
@@ -204,17 +205,17 @@ PAPER: dict[str, dict[str, dict[str, dict[str, PaperValue | None]]]] = {
 }
 
 SIR_ORTH = {"l2": PaperValue(0.35, 0.16), "orthoreg": PaperValue(0.55, 0.23)}
-"""The row "Orth." of tab:sir_results_streamlined, a quantity the paper does not define."""
+"""The row "Orth." of tab:sir_results_streamlined, a quantity that the paper does not define."""
 
 OVERHEAD = (0.05, 0.15)
-"""Least and most overhead of the penalty for an epoch, relative to L2 (app:complexity)."""
+"""Minimum and maximum overhead of the penalty per epoch, relative to L2 (app:complexity)."""
 
 
 def paper_value(label: str, setting: str, metric: str, method: str) -> PaperValue | None:
-    """What the table prints for a method; None where it prints nothing or a dagger.
+    """Return the printed value for a method, or None if the table has no value or a dagger.
 
-    'pure@...' is the paper's Pure at any sparsity, which it does not give, and 'orthoreg@lam=0.005'
-    its OrthoReg.
+    'pure@...' is the paper's Pure at any sparsity, because the paper does not state its sparsity.
+    'orthoreg@lam=0.005' is its OrthoReg.
     """
     return _cells(label, setting, metric).get(_column(method))
 

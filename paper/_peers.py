@@ -1,4 +1,4 @@
-"""Other programs on the same derivatives: PySINDy and Operon."""
+"""Models of other programs, PySINDy and Operon, from the same derivatives."""
 
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
@@ -10,7 +10,7 @@ from jaxtyping import Float
 from orthoreg import Automatic, Dataset, from_pysindy
 
 EVALUATIONS = 100_000
-"""Of expressions by Operon, for each equation."""
+"""Number of expressions that Operon evaluates per equation."""
 _DEGREES = (2, 3)
 _THRESHOLDS = (0.01, 0.05, 0.2)
 _SEED = 0
@@ -19,8 +19,8 @@ Slope = Callable[[Float[np.ndarray, " n"]], Float[np.ndarray, " n"]]
 
 
 def pysindy_models(data: Dataset) -> Iterator[Slope]:
-    """Nine models: polynomials of degree two and three, and two with sines and cosines, each with
-    three thresholds. None where PySINDy is not installed."""
+    """Yield nine models: polynomials of degree two and three, and degree two with sines and
+    cosines, each with three thresholds. Yield none if PySINDy is not installed."""
     if find_spec("pysindy") is None:
         return
     import pysindy as ps
@@ -37,8 +37,8 @@ def pysindy_models(data: Dataset) -> Iterator[Slope]:
 
 
 def operon_model(data: Dataset) -> Slope | None:
-    """One expression for each equation, from `EVALUATIONS` evaluations with one thread; None where
-    Operon is not installed."""
+    """Return one expression per equation, from `EVALUATIONS` evaluations with one thread, or None
+    if Operon is not installed."""
     if find_spec("pyoperon") is None:
         return None
     from pyoperon.sklearn import SymbolicRegressor  # pyright: ignore[reportMissingImports]

@@ -19,7 +19,8 @@ _AXES = {
 
 
 def portraits(found: Sequence[Mapping[str, Any]], decomposed: str = "orthoreg") -> Figure:
-    """Rollouts beside the truth, and the sizes of the parts of one method. [fig:duffing]
+    """Plot rollouts beside true trajectories, and the sizes of the parts of one method.
+    [fig:duffing]
 
     `found` are records of `portrait_record`, one for each system and method.
     """
@@ -75,7 +76,8 @@ def _portrait(axes: Any, record: Mapping[str, Any] | None, colour: str) -> None:
 
 
 def _decomposition(figure: Figure, pair: Any, record: Mapping[str, Any] | None, name: str) -> None:
-    """The sizes of the symbolic and of the neural part, on one colour scale of three decades."""
+    """Plot the sizes of the symbolic and the neural part, on a common colour scale over three
+    decades."""
     for axes, part in zip(pair, ("symbolic", "neural"), strict=True):
         axes.set_title(f"{name}:\n{part} part")
         axes.tick_params(labelleft=False)

@@ -30,13 +30,14 @@ def portrait_record(
     basins: bool = False,
     seed: int = 0,
 ) -> dict[str, Any]:
-    """Rollouts beside true runs, and the sizes of the two parts of the field, for two states.
+    """Return rollouts beside true runs, and the sizes of the two parts of the field, for two
+    states.
 
-    `true` and `rollouts` hold the first `runs` trajectories of each split whose true states stay
-    `within` a size, so that one that runs away does not set the scale. They are thinned to
-    at most `points` rows; a diverged one ends early, and `diverged` says which do. `symbolic` and
-    `neural` are the lengths of the parts at the crossings of `x` and `y`, one list for each y.
-    `ends` is the sign of the first state that the true system reaches from there (empty unless
+    `true` and `rollouts` contain the first `runs` trajectories of each split whose true states stay
+    `within` this size, so that a diverging run does not determine the scale. They are thinned to at
+    most `points` rows. A diverged rollout ends early and is marked in `diverged`. `symbolic` and
+    `neural` are the lengths of the parts on the grid of `x` and `y`, one list for each y. `ends` is
+    the sign of the first state that the true system reaches from each grid point (empty unless
     `basins`).
     """
     true, rollouts, diverged = [], [], []
@@ -67,7 +68,7 @@ def portrait_record(
 
 
 def _contained(data: Dataset, size: float, count: int) -> Dataset:
-    """Return the first runs whose states never exceed a size, or the first run if all do."""
+    """Return the first runs whose states never exceed this size, or the first run if all do."""
     kept = [i for i, run in enumerate(data) if np.abs(run.states).max() <= size] or [0]
     return data[np.array(kept[:count])]
 

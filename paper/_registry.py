@@ -1,4 +1,4 @@
-"""All experiments by their name on the command line."""
+"""All experiments, by their names on the command line."""
 
 from collections.abc import Iterable
 
@@ -44,18 +44,18 @@ EXPERIMENTS: dict[str, AbstractExperiment] = {module.NAME: module for module in 
 """The tables and ablations, in the order of the page."""
 
 BEYOND = (extrapolation.NAME, complete_library.NAME)
-"""Experiments of our own; the paper's come without them."""
+"""Additional experiments, which the paper does not have. They run only by name."""
 
 PAPERS: tuple[str, ...] = (
     *(name for name in EXPERIMENTS if name not in (*BEYOND, discovery.NAME)),
     "figures",
 )
 NAMES: tuple[str, ...] = (*PAPERS, extrapolation.NAME, discovery.NAME)
-"""What the command line knows; the table of complete libraries belongs to the extrapolation."""
+"""Names on the command line. The table of complete libraries belongs to the extrapolation."""
 
 DRAWN = ("ablation_difficulty", "ablation_sampling", "ablation_lambda", "ablation_samples",
          "ablation_noise")  # fmt: skip
-"""The experiments whose records the figures show."""
+"""The experiments whose records are shown in figures."""
 
 _NETWORKS = tuple(name for name in table_baselines.METHODS if name not in COMPARED)
 _GROUPS = (
@@ -67,16 +67,17 @@ _GROUPS = (
 
 
 def tables_of(names: Iterable[str]) -> list[str]:
-    """Return the tables of these names of the command line."""
+    """Return the tables of these command-line names."""
     asked = {*names, *(BEYOND if extrapolation.NAME in names else ())}
     return [name for name in EXPERIMENTS if name in asked]
 
 
 def wanted(names: Iterable[str]) -> list[tuple[str, tuple[str, ...]]]:
-    """Settings with the methods to fit there, for these experiments.
+    """Return the settings of these experiments, each with the methods to fit.
 
-    Methods come in fixed groups, so that what one experiment has computed serves the others. The
-    PINN is told the pendulum's equation, so that it and its sibling are for the pendulum only.
+    Methods are computed in fixed groups, so that experiments can share results. The PINN uses the
+    known equation of the pendulum, so the PINN and the universal ODE are fitted only to the
+    pendulum.
     """
     chosen = {*tables_of(names), *(DRAWN if "figures" in names else ())} - {
         timing.NAME,

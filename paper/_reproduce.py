@@ -55,12 +55,12 @@ class Reproduction:
 
     @cached_property
     def verdicts(self) -> tuple[Verdict, ...]:
-        """Verdicts on all claims; empty unless all experiments are included."""
+        """Verdicts on all claims, empty unless all experiments are included."""
         return verdicts(self.records) if self.is_complete else ()
 
     @cached_property
     def targets(self) -> tuple[Part, ...]:
-        """Targets of the recommended default; empty without the extrapolation experiment."""
+        """Targets of the recommended default, empty without the extrapolation experiment."""
         return targets(self.records) if extrapolation.NAME in self.names else ()
 
     def page(self, pictures: str = "figures") -> str:
@@ -103,7 +103,7 @@ def reproduce(
     if discovery.NAME in names:
         discovered = run(discovery.jobs(scale, seeds), job_folder, workers=workers)
         records += [record for rows in discovered for record in rows]
-    if timing.NAME in names:  # no other jobs at the same time
+    if timing.NAME in names:  # no other jobs run at the same time
         timed = run(timing.jobs(scale, seeds), job_folder, workers=1)
         records += [record for rows in timed for record in rows]
     portraits = [
@@ -141,8 +141,8 @@ def write(result: Reproduction, folder: str | Path) -> list[Path]:
 
 
 def read(folder: str | Path, names: Sequence[str] = ()) -> Reproduction:
-    """Return the results that `write` stored in a folder, of a full run of these experiments, or of
-    all experiments of the paper by default."""
+    """Return the results that `write` stored in a folder, from a full run of these experiments, or
+    of all experiments of the paper by default."""
     folder, names = Path(folder), _checked(names)
     records = from_table((folder / RECORDS).read_text())
     portraits = json.loads((folder / PORTRAITS).read_text()) if "figures" in names else ()

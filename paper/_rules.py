@@ -21,7 +21,7 @@ from ._labels import metric_label
 
 F1 = "f1@0.001"
 HIGHER = (F1, "f1@0.045")
-"""Metrics for which larger is better."""
+"""Metrics for which higher is better."""
 
 
 def verdict(

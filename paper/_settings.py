@@ -1,4 +1,4 @@
-"""Settings: what is simulated, how it is measured, and how many runs and rows are used."""
+"""Settings: the simulated systems, their measurement, and the numbers of runs and rows."""
 
 from dataclasses import dataclass, replace
 from typing import final
@@ -10,13 +10,13 @@ from orthoreg import Dataset, InputError, VectorField
 from orthoreg.losses import AbstractDifferentiator, Automatic, SmoothedFiniteDifference
 from orthoreg.systems import SYSTEMS, AbstractSystem, Pendulum, Split, generate, true_derivatives
 
-_THINNING = {"duffing": 40}  # its 4000 points a run are scored at every 40th: 100, as elsewhere
+_THINNING = {"duffing": 40}  # every 40th of 4000 points is scored: 100, as in other systems
 
 
 @final
 @dataclass(frozen=True, kw_only=True)
 class Scale:
-    """How much of everything: runs of each split, rows for gradient training, and epochs."""
+    """Sizes of an experiment: runs of each split, rows for gradient training, and epochs."""
 
     train_runs: int = 1000
     test_runs: int = 200
@@ -35,13 +35,13 @@ QUICK = Scale(train_runs=32, test_runs=27, rows=512, epochs=200)
 @final
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """A system and how it is observed.
+    """A system and its measurement.
 
-    `targets` are "smoothed" (the paper's smoothed differences), "equal-steps" (the same, as if
-    irregular times were regular, as in the paper's table), "stamps" (estimates that respect the
-    times) or "analytic" (the true field at the states without noise). A system that is `complete`
-    has no terms that the library lacks. `noise` is a standard deviation, `noise_share` one
-    relative to that of each state.
+    `targets` are "smoothed" (the paper's smoothed differences), "equal-steps" (the same, treating
+    irregular times as regular, as in the paper's table), "stamps" (estimates that use the time
+    stamps) or "analytic" (the true field at the states without noise). A `complete` system has no
+    terms that the library lacks. `noise` is a standard deviation, and `noise_share` a standard
+    deviation relative to that of each state.
     """
 
     system: str = "pendulum"
@@ -55,7 +55,7 @@ class Setting:
 
     @property
     def name(self) -> str:
-        """'pendulum/medium/noise=0.1/analytic': what records call it."""
+        """The name in records, such as 'pendulum/medium/noise=0.1/analytic'."""
         if self.complete:
             share = [f"noise={100 * self.noise_share:g}%"] if self.noise_share else []
             return "/".join([self.system, "complete", *share])
@@ -73,7 +73,7 @@ class Setting:
         """Return the setting with this name."""
         system, *parts = name.split("/")
         if system not in SYSTEMS:
-            raise InputError(f"'{name}' is no setting: there is no system '{system}'.")
+            raise InputError(f"'{name}' is not a setting: there is no system '{system}'.")
         values: dict[str, object] = {"system": system}
         if parts[:1] == ["complete"]:
             values["complete"] = True
@@ -93,7 +93,7 @@ class Setting:
                 values["targets"] = part
         setting = cls(**values)  # type: ignore[arg-type]
         if setting.name != name:
-            raise InputError(f"'{name}' is no setting; did you mean '{setting.name}'?")
+            raise InputError(f"'{name}' is not a setting; did you mean '{setting.name}'?")
         return setting
 
     def build(self) -> AbstractSystem:
@@ -135,7 +135,7 @@ class Rows:
 @final
 @dataclass(frozen=True, eq=False)
 class Test:
-    """A test split: noise-free runs, the true field on them, and where and when to start."""
+    """A test split: noise-free runs, their true derivatives, initial states and times."""
 
     data: Dataset
     truth: Float[np.ndarray, "N n"]
@@ -148,9 +148,9 @@ class Test:
 class Problem:
     """The data of one setting and one seed.
 
-    `runs` are the training runs as they were measured, `training` all their rows with targets,
-    `few` the rows that gradient training uses, `adapting` rows of T3 that are none of its test
-    runs. Test splits are never handed to a method.
+    `runs` are the training runs as measured, `training` all their rows with targets, `few` the rows
+    for gradient training, and `adapting` additional rows of T3 that are not test runs. Methods
+    never receive test splits.
     """
 
     system: AbstractSystem
@@ -178,7 +178,7 @@ def problem(setting: Setting, scale: Scale, seed: int) -> Problem:
         split: _test(system, setting, split, scale.test_runs, seed)
         for split in (Split.id, Split.ext, Split.t2, Split.t3)
     }
-    # the T3 runs after those of the test: same parameters, or further draws of them
+    # the T3 runs that follow the test runs: the same parameters, or further draws of them
     more = generate(system, Split.t3, runs=scale.test_runs + scale.adapt_runs, seed=seed)
     own = more[np.arange(scale.test_runs, scale.test_runs + scale.adapt_runs)]
     exact = true_derivatives(system, Split.t3, own, seed=seed)
@@ -214,7 +214,7 @@ def _measured(
 
 
 def _chosen(count: int, wanted: int, seed: int) -> np.ndarray:
-    """Return a random subset of the rows in their order, or all rows if there are not more."""
+    """Return a random subset of the rows in order, or all rows if there are not more."""
     if wanted >= count:
         return np.arange(count)
     return np.sort(np.random.default_rng([seed, 77]).choice(count, wanted, replace=False))

@@ -23,12 +23,12 @@ from ._evidence import Part, Reading, Verdict
 
 _N = 30
 _ROUNDED_AWAY = 1e-12
-_EXACT = 1e-6  # largest deviation from a closed form
+_EXACT = 1e-6  # maximum deviation from a closed form
 _ROUNDING = 1e-9
 
 
 def _small(value: float) -> str:
-    """Format a deviation. Rounding errors are not shown, since they depend on the machine."""
+    """Format a deviation. Rounding errors are not shown, because they depend on the machine."""
     return f"{value:.1e}" if value > _ROUNDED_AWAY else f"below {_ROUNDED_AWAY:.0e}"
 
 
@@ -56,7 +56,7 @@ def _l2(seeds: range) -> Verdict:
         "With an L1 penalty on the coefficients, a penalty on the size of the residual does not "
         "prevent overlap with the library, even if the library contains the truth.",
         ("thm:l2_failure", "ex:intro_sparsity_overlap"),
-        "Holds if the exact minimiser of random toy problems has the coefficient and overlap of "
+        "Holds if the exact minimizer of random toy problems has the coefficient and overlap of "
         f"the closed form to a relative {_EXACT:g}, and the overlap is never zero.",
         "overlap mu / (2 lam2) and coefficient 1 - mu (1 + lam2) / (2 lam2)",
         (_reading(seeds, [
@@ -78,10 +78,10 @@ def _bound(seeds: range) -> Verdict:
     shares = [bound.observed / bound.bound for bound in bounds]
     return Verdict(
         2,
-        "At a minimiser, the sum of squared overlaps is at most the objective of the best purely "
+        "At a minimizer, the sum of squared overlaps is at most the objective of the best purely "
         "symbolic model, divided by lam.",
         ("thm:penalty_bound_main", "thm:ortho_stationary"),
-        "Holds if the exact minimiser of every random problem is no worse than the symbolic model, "
+        "Holds if the exact minimizer of every random problem is no worse than the symbolic model, "
         "and its squared overlaps are below the bound, for lam from 0.001 to 1000.",
         "sum of squared overlaps at most (symbolic objective) / lam",
         (_reading(seeds, [
@@ -121,7 +121,7 @@ def _split(seeds: range) -> Verdict:
 
 
 def _batches(seeds: range) -> Verdict:
-    """[lem:minibatch_deviation] Sums over all possible batches."""
+    """Test the claim on minibatches by sums over all possible batches. [lem:minibatch_deviation]"""
     tails, biases, two = [], [], []
     for seed in seeds:
         rng = np.random.default_rng(seed)
@@ -169,7 +169,7 @@ def _stages(seeds: range) -> Verdict:
     return Verdict(
         5,
         "A residual that is fitted without a penalty after a lasso has the overlap mu/2. If its "
-        "overlap is penalised, it has the overlap (mu/2) / (1 + lam).",
+        "overlap is penalized, it has the overlap (mu/2) / (1 + lam).",
         ("prop:seq_two_stage_failure", "app:sequential_extension"),
         "Holds if the overlaps of both pipelines on random toy problems have these values to a "
         f"relative {_EXACT:g}.",
@@ -182,7 +182,8 @@ def _stages(seeds: range) -> Verdict:
 
 
 def _composed(seeds: range) -> Verdict:
-    """[prop:seq_two_stage_failure] A table of values represents an expressive network."""
+    """Test the claim on composed networks, where a table of values represents an expressive
+    network. [prop:seq_two_stage_failure]"""
     penalties, errors, deviations = [], [], []
     for seed in seeds:
         phi, rng = _orthonormal(seed)
@@ -236,7 +237,7 @@ def _tail_excess(products: np.ndarray, batch: int) -> float:
 @final
 @dataclass(frozen=True, eq=False)
 class _Fit:
-    """The global minimiser, on the samples."""
+    """The global minimizer, evaluated on the samples."""
 
     w: Float[np.ndarray, "c K"]
     f_phy: Float[np.ndarray, "N c"]
@@ -252,7 +253,7 @@ def _solve(
     lam: float = 0.0,
     lam2: float = 0.0,
 ) -> _Fit:
-    """min |y - Phi w - Psi v|^2 + mu |w|_1 + lam sum_j <Psi v, phi_j>^2 + lam2 |Psi v|^2."""
+    """Minimize |y - Phi w - Psi v|^2 + mu |w|_1 + lam sum_j <Psi v, phi_j>^2 + lam2 |Psi v|^2."""
     block = np.hstack([features, basis, y])
     moments = Moments(len(y), block.T @ block, features.shape[1], basis.shape[1])
     mask = np.ones((y.shape[1], features.shape[1]), bool)

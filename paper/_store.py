@@ -1,4 +1,4 @@
-"""Records as a small table: a line for each setting, method and metric, seeds as columns."""
+"""Records as a compact table: a line for each setting, method and metric, seeds as columns."""
 
 import csv
 import io
@@ -15,7 +15,7 @@ _KEY = ("setting", "method", "metric")
 
 
 def rounded(records: Iterable[Mapping[str, Any]]) -> list[Record]:
-    """Return the records with the digits of the table."""
+    """Return the records, rounded to the digits of the table."""
     return [
         {
             **record,

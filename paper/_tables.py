@@ -1,4 +1,4 @@
-"""Tables: from records to cells, each with the paper's value beside ours."""
+"""Tables: conversion of records to cells, each with the paper's value beside ours."""
 
 import math
 import statistics
@@ -12,7 +12,7 @@ from ._labels import method_label, metric_label
 from ._paper import PaperValue, is_dagger, paper_value
 
 Values: TypeAlias = dict[tuple[str, str, str], dict[int, float | None]]
-"""By setting, method and metric: the value of each seed."""
+"""Values by setting, method and metric, for each seed."""
 
 
 class AbstractExperiment(Protocol):
@@ -42,17 +42,17 @@ class AbstractExperiment(Protocol):
     def METRICS(self) -> tuple[str, ...]: ...
     @property
     def BLOCKS(self) -> Literal["setting", "metric"]:
-        """The common property of the rows of a block."""
+        """The property that the rows of a block share."""
         ...
 
 
 @final
 @dataclass(frozen=True, kw_only=True)
 class Cell:
-    """One method in one row: our values over seeds, and the paper's.
+    """One method in one row: our values over seeds, and the paper's value.
 
-    `seeds` have a value, `undefined` have none. `diverged` of `rollouts` are counted over all seeds
-    for rollout errors only.
+    `seeds` is the number of seeds with a value, and `undefined` the number without. `diverged` and
+    `rollouts` are counted over all seeds, for rollout errors only.
     """
 
     method: str
@@ -67,7 +67,7 @@ class Cell:
 
     @property
     def ours_text(self) -> str:
-        """Our value as '0.013 ± 0.001 †2/1000', or a dash without a value."""
+        """Our value as text, '0.013 ± 0.001 †2/1000', or a dash without a value."""
         parts = [] if self.mean is None else [number(self.mean)]
         if self.std is not None:
             parts.append(f"± {number(self.std, 2)}")
@@ -79,7 +79,7 @@ class Cell:
 
     @property
     def paper_text(self) -> str:
-        """The paper's value in the same form, or an empty text."""
+        """The paper's value in the same format, or an empty string."""
         if self.paper is None:
             return "†" if self.paper_diverged else ""
         if self.paper.std is None:
@@ -115,7 +115,7 @@ class Block:
 @final
 @dataclass(frozen=True, kw_only=True)
 class Table:
-    """An experiment's results; the cells of each row are in the order of `methods`."""
+    """The results of an experiment. The cells of each row are in the order of `methods`."""
 
     name: str
     title: str
@@ -204,7 +204,7 @@ def _cell(values: Values, label: str, setting: str, method: str, metric: str) ->
 
 
 def number(value: float, digits: int = 3, tidy: bool = False) -> str:
-    """A number with that many significant digits; `tidy` drops zeros at its end.
+    """Return a number with this many significant digits. `tidy` removes trailing zeros.
 
     >>> number(0.0127), number(3400.0), number(1.27e-5), number(0.93, 4, tidy=True)
     ('0.0127', '3400', '1.27e-5', '0.93')

@@ -1,4 +1,4 @@
-"""The jobs: each fits and scores the methods of a group in a setting, for one seed."""
+"""The jobs. Each job fits and scores the methods of a group in a setting, for one seed."""
 
 import json
 from collections.abc import Iterable
@@ -14,7 +14,7 @@ from .sweeps import Job, Record
 PORTRAYED = ("pure@0.001", "l2", "orthoreg", "validated")
 """The methods of the phase portraits."""
 
-_VERSION = 2  # of what a job computes: a new number discards old results
+_VERSION = 2  # of the results of jobs; a new number discards old results
 
 
 @final

@@ -24,7 +24,7 @@ TITLE = "Discovery of missing terms"
 CAPTION = (
     "Clean and noisy runs without analytic derivatives. Pendulum and Duffing: the first proposal "
     "of `explain` on a fit with poly(2) + fourier(1) is accepted. Withheld: the library lacks one "
-    "term. Complete: it lacks none. ODEBench, if its data are available: the share of systems "
+    "term. Complete: it lacks none. ODEBench, if its data are available: the percentage of systems "
     "whose unseen initial state is forecast with R^2 > 0.9, by the first model and by any model of "
     f"the list. If installed, PySINDy with any of nine models and Operon with {EVALUATIONS} "
     "evaluations per equation use the same derivatives."
@@ -48,20 +48,20 @@ METRICS = ("named_percent", "spurious", "derivative.t2", "top_percent", "list_pe
 BLOCKS: Literal["setting", "metric"] = "setting"
 
 SEED_STRIDE = 1000
-"""Distance of the record numbers of a system between seeds."""
-_SAME_FOR_ALL_SEEDS = "discovery/odebench/0%"  # has nothing random
+"""Offset between the record numbers of a system in successive seeds."""
+_SAME_FOR_ALL_SEEDS = "discovery/odebench/0%"  # contains nothing random
 _RUNS = 200
 _QUICK_EVERY = 8
 _N_ODEBENCH = 32
-_SAME = 0.999  # correlation on the data, above which two terms cannot be distinguished
-_EQUAL = 1e-4  # relative mean squared error: the same right-hand side
+_SAME = 0.999  # correlation on the data above which two terms cannot be distinguished
+_EQUAL = 1e-4  # relative mean squared error below which right-hand sides are equal
 _GOOD = 0.9
 
 
 @final
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """A system of a setting."""
+    """A system in a setting."""
 
     setting: str
     system: str = ""
@@ -70,8 +70,8 @@ class Case:
 
 
 def jobs(scale: Scale, seeds: int) -> list[Job]:
-    """Return a job for each system and seed. The jobs of a seed precede those of the next, so that
-    an interrupted run has complete seeds. A quick run has a part of the systems."""
+    """Return a job for each system and seed. The jobs of a seed precede those of the next seed, so
+    that an interrupted run has complete seeds. A quick run uses a subset of the systems."""
     every = 1 if scale.is_full else _QUICK_EVERY
     runs = _RUNS if scale.is_full else scale.train_runs
     result = []
@@ -90,7 +90,7 @@ def jobs(scale: Scale, seeds: int) -> list[Job]:
 
 
 def n_cases(scale: Scale) -> dict[str, int]:
-    """Return the number of systems of each setting, whether or not ODEBench is available."""
+    """Return the number of systems in each setting, whether or not ODEBench is available."""
     every = 1 if scale.is_full else _QUICK_EVERY
     return {
         setting: -(-(_N_ODEBENCH if "odebench" in setting else len(BENCHMARKS)) // every)
@@ -101,7 +101,7 @@ def n_cases(scale: Scale) -> dict[str, int]:
 
 
 def measure(case: Case) -> list[Record]:
-    """The records of one case; those of different systems differ in their seeds."""
+    """Return the records of one case. Record numbers encode system and seed."""
     kind = case.setting.split("/")[1]
     found = _MEASURES[kind](case)
     order = {name: i for i, name in enumerate(BENCHMARKS)}
@@ -145,7 +145,7 @@ def _missing(case: Case) -> dict[tuple[str, str], float]:
 
 
 def _withheld(case: Case) -> dict[tuple[str, str], float]:
-    """Score whether the first proposal has the withheld term, or one that is equal on the data."""
+    """Score whether the first proposal has the withheld term, or an equal term on the data."""
     one = BENCHMARKS[case.system]
     data = one.generate(_noise(case), case.seed)
     model = OrthoReg(one.library(complete=False), Zero()).fit(data)
@@ -158,13 +158,13 @@ def _withheld(case: Case) -> dict[tuple[str, str], float]:
         clean = one.generate(0.0, case.seed).states
         truth = one.slope(clean)[:, one.names.index(one.equation)]
         named = any(_same(term, one.withheld, one.names, clean) for term in first.terms)
-        # or another way to write it: y/(1 + x) and y make x*y/(1 + x)
+        # or an equivalent form: y/(1 + x) and y make x*y/(1 + x)
         named |= normalized_mse(first.values(clean), truth) < _EQUAL
     return {("discovery", "named_percent"): 100.0 * named, ("discovery", "seconds"): seconds}
 
 
 def _complete(case: Case) -> dict[tuple[str, str], float]:
-    """Count the equations with a proposal although no term is missing."""
+    """Count the equations with a proposal, although no term is missing."""
     one = BENCHMARKS[case.system]
     data = one.generate(_noise(case), case.seed)
     model = OrthoReg(one.library(complete=True), Zero()).fit(data)
@@ -173,9 +173,9 @@ def _complete(case: Case) -> dict[tuple[str, str], float]:
 
 
 def _ode(case: Case) -> dict[tuple[str, str], float]:
-    """Forecasts of the other start, by the best model, the base library's, any of the list and the
-    true equations; beside them, in the first seed, those of other programs from the same
-    derivatives."""
+    """Score forecasts from the other initial state, by the best model, the base library's model,
+    any model of the list, and the true equations. In the first seed, also score other programs on
+    the same derivatives."""
     train, test = _odebench()[int(case.system)]
     rng = np.random.default_rng(1000 * int(case.system) + case.seed)
     states = train[:, 1:] * (1 + _noise(case) * rng.standard_normal(train[:, 1:].shape))

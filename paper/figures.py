@@ -26,7 +26,7 @@ TITLE = "Figures"
 
 CAPTIONS = {
     "ablations": "F1 and T3 errors against difficulty, sampling and the strength of the penalty, "
-    "and the shares of the symbolic and the neural part. Means and standard deviations over seeds.",
+    "and the fractions of the symbolic and neural parts. Means and standard deviations over seeds.",
     "portraits": "Rollouts and true trajectories, and the sizes of the symbolic and the neural "
     "part of OrthoReg with the paper's strengths.",
     "noise": "Errors against the noise of the training states, with targets from smoothed "
@@ -47,13 +47,14 @@ SAMPLES = ("100", "200", "500", "1000", "2000", "5000")
 
 _WIDTH = 7.2
 _SHORT = 40.0
-_STAR = 8.0  # points: stars look smaller than other marks
+_STAR = 8.0  # in points, because stars look smaller than other markers
 
 
 @final
 @dataclass(frozen=True)
 class _Point:
-    """A mean with its deviation at a place on the x axis; `lost` if rollouts diverged."""
+    """A mean with its deviation at a position on the x axis. `lost` is true if rollouts
+    diverged."""
 
     x: float
     mean: float
@@ -172,7 +173,7 @@ def beyond(records: Iterable[Row]) -> Figure:
             axes.set_title(extrapolation.LABELS[setting])
             _ticks(axes, [name.replace(" ", "\n") for name in SPLITS.values()], last=True)
         for axes in grid[:, 0]:
-            axes.set_ylabel("derivative error\n(normalised MSE)")
+            axes.set_ylabel("derivative error\n(normalized MSE)")
         _legend(figure, _present(evidence, methods[::-1]), lost=False)
     return figure
 
@@ -194,7 +195,7 @@ def save(figure: Figure, folder: str | Path, name: str) -> tuple[Path, Path]:
 def draw(
     records: Iterable[Row], found: Sequence[Mapping[str, Any]], folder: str | Path
 ) -> tuple[Path, ...]:
-    """Write all figures. The portraits need records of their own."""
+    """Write all figures. The portraits need separate records."""
     rows = list(records)
     made = {
         "ablations": ablations(rows),
@@ -207,7 +208,7 @@ def draw(
 
 
 def _settle(figure: Figure) -> None:
-    """Places the axes once and rounds: the layout's last digits differ from run to run."""
+    """Lay out the axes once and round their positions, whose last digits differ between runs."""
     if figure.get_layout_engine() is None:
         return
     with look():
@@ -237,7 +238,7 @@ def _point(evidence: Evidence, setting: str, method: str, metric: str, x: float)
 
 
 def _draw(axes: Any, points: Sequence[_Point], method: str, *, joined: bool) -> None:
-    """Means with error bars; open where rollouts diverged, at the top where all did."""
+    """Draw means with error bars: open markers if some rollouts diverged, at the top if all did."""
     style = STYLES[method]
     seen = [point for point in points if np.isfinite(point.mean)]
     if joined and len(seen) > 1:
@@ -273,7 +274,8 @@ def _categories(axes: Any, evidence: Evidence, settings: Sequence[str], metric: 
 
 
 def _over_lambda(axes: Any, evidence: Evidence, metric: str, references: Sequence[str]) -> None:
-    """The curve of the paper's method; others at the side, where lam is infinite or absent."""
+    """Draw the curve of the paper's method over lam, and references at the side, where lam is
+    infinite or not used."""
     setting = "pendulum/medium"
     points = [
         _point(evidence, setting, f"orthoreg@lam={lam}", metric, float(lam)) for lam in LAMBDAS
@@ -295,7 +297,7 @@ def _over_lambda(axes: Any, evidence: Evidence, metric: str, references: Sequenc
 def _curves(
     axes: Any, evidence: Evidence, settings: Mapping[float, str], metric: str, spread: float = 1.0
 ) -> None:
-    """One line for each method; `spread` moves them apart by a factor on a logarithmic axis."""
+    """Draw one line per method. `spread` separates them by a factor on a logarithmic axis."""
     for i, method in enumerate(SHOWN):
         shift = spread ** (i - len(SHOWN) // 2)
         points = [
@@ -306,7 +308,7 @@ def _curves(
 
 
 def _scale(axes: Any, metric: str) -> None:
-    """Shares from 0 to 1, errors on a logarithmic axis; a word where nothing is drawn."""
+    """Set the limits: fractions from 0 to 1, errors on a logarithmic axis. Label empty axes."""
     if metric.startswith("f1") or metric in ("cosine", "symbolic_share"):
         axes.set_ylim(-0.03, 1.05)
     else:
@@ -318,7 +320,7 @@ def _scale(axes: Any, metric: str) -> None:
 
 
 def _label_short_range(axes: Any) -> None:
-    """A logarithmic axis over little more than a decade has ticks between the powers of ten."""
+    """Label ticks between powers of ten on a logarithmic axis over little more than a decade."""
     low, high = axes.get_ylim()
     if axes.get_yscale() == "log" and low > 0 and high / low < _SHORT:
         axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
@@ -344,7 +346,7 @@ def _label(metric: str) -> str:
     kind, _, split = metric.partition(".")
     words = {"derivative": "derivative error", "rollout": "rollout error"}
     if kind in words:
-        return f"{SPLITS[split]} {words[kind]}\n(normalised MSE)"
+        return f"{SPLITS[split]} {words[kind]}\n(normalized MSE)"
     return {
         "f1@0.001": "F1",
         "cosine": "cosine of the parts",

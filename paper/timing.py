@@ -36,7 +36,7 @@ _WARM_UP = 5
 @final
 @dataclass(frozen=True, kw_only=True)
 class Timing:
-    """Rows of the batch, windows that are timed, epochs in each."""
+    """Rows of the batch, number of timed windows, and epochs per window."""
 
     rows: int = 1000
     windows: int = 40
@@ -45,13 +45,13 @@ class Timing:
 
 
 def jobs(scale: Scale, seeds: int) -> list[Job]:
-    """One for each seed. Times differ from run to run, unlike all other results."""
+    """Return one job per seed. Unlike all other results, times differ between runs."""
     windows = 40 if scale.is_full else 10
     return [Job(function=measure, spec=Timing(windows=windows, seed=s)) for s in range(seeds)]
 
 
 def measure(spec: Timing) -> list[Record]:
-    """The median milliseconds of an epoch, and the overhead over the L2 hybrid."""
+    """Return the median milliseconds of an epoch, and the overhead relative to the L2 hybrid."""
     data = batch(spec.rows, spec.seed)
     runs = {name: Epochs(preset(seed=spec.seed), data) for name, preset in _PRESETS.items()}
     seconds: dict[str, list[float]] = {name: [] for name in runs}
@@ -73,7 +73,7 @@ def measure(spec: Timing) -> list[Record]:
 
 
 def batch(count: int, seed: int = 0) -> Dataset:
-    """So many rows of the pendulum with their targets."""
+    """Return this many rows of the pendulum with their targets."""
     data = generate(Pendulum(), Split.train, runs=_RUNS, seed=seed)
     rows = VectorField(SmoothedFiniteDifference()).observe(data)
     chosen = np.random.default_rng(seed).permutation(len(rows))[:count]
@@ -84,7 +84,7 @@ def batch(count: int, seed: int = 0) -> Dataset:
 
 @final
 class Epochs:
-    """The compiled training of one model, window by window."""
+    """The compiled training of one model, run in windows of epochs."""
 
     def __init__(self, model: Any, data: Dataset) -> None:
         recipe = model.recipe()
@@ -93,7 +93,7 @@ class Epochs:
         self._state = self._loop.first_state()
 
     def window(self, index: int, epochs: int) -> float:
-        """The seconds that the epochs of this window take."""
+        """Return the seconds that the epochs of this window take."""
         import jax
 
         from orthoreg.solving._training import stretch
@@ -104,7 +104,7 @@ class Epochs:
         return time.perf_counter() - start
 
     def memory(self) -> int:
-        """Bytes that the compiled training needs beside its arguments and results."""
+        """Return the bytes that the compiled training needs besides its arguments and results."""
         from orthoreg.solving._training import stretch
 
         lowered = stretch.lower(self._state, self._loop, np.array([0, 1], np.int32))

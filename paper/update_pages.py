@@ -25,7 +25,7 @@ def main(folder: str | None = None) -> None:
         *save(beyond(recommended.records), BEYOND, "errors"),
     ]
     for path in pictures:
-        if path.suffix == ".svg":  # the pages use PNG; `python -m paper` writes both
+        if path.suffix == ".svg":  # the pages use PNG; `python -m paper` writes both formats
             path.unlink()
     (DOCS / "reproduction.md").write_text(paper.page("reproduction"))
     (DOCS / "extrapolation.md").write_text(recommended.beyond_page("extrapolation/errors.png"))

@@ -63,5 +63,7 @@ def test_steepness_that_makes_no_sense_is_refused(steepness):
 
 @pytest.mark.parametrize("alone", [-0.1, 1.1, np.nan])
 def test_a_share_that_is_none_is_refused(alone):
-    with pytest.raises(InputError, match=r"univariate_fraction=\.\.\.\) must be a share"):
+    with pytest.raises(
+        InputError, match=r"univariate_fraction=\.\.\.\) must be a number from 0 to 1"
+    ):
         og.RandomFeatures(5, univariate_fraction=alone)

@@ -30,14 +30,14 @@ def test_a_selection_that_sparsity_would_override_is_refused():
 def test_a_selection_without_derivatives_is_refused():
     model = og.OrthoReg(selection=og.Extrapolation(), loss=og.MultiStep(1))
     with pytest.raises(
-        InputError, match=r"selection=.* which loss=MultiStep\(.* without a selection"
+        InputError, match=r"selection=.* unlike loss=MultiStep\(.* without a selection"
     ):
         model.fit(X, t=0.1)
 
 
 def test_tune_refuses_a_selection_instead_of_dropping_it():
     model = og.OrthoReg(selection=og.Extrapolation(), solver=og.Exact())
-    with pytest.raises(InputError, match=r"tune chooses.*selection=Extrapolation.* Leave"):
+    with pytest.raises(InputError, match=r"tune selects.*selection=Extrapolation.* Omit"):
         og.tune(model, X, Y)
 
 

@@ -247,7 +247,7 @@ def test_a_rollout_that_fails_says_so_too():
 def test_without_a_gate_nothing_is_measured(pair, data):
     _, free = pair
     assert free.simulate([90.0, 0.0], [0.0, 0.1]).left_at is None
-    with pytest.raises(InputError, match="no gate.*Gate()"):
+    with pytest.raises(InputError, match="Only models with a gate.*Gate()"):
         free.distance(data)
     assert og.STLSQ().fit(data).field_.region is None
     assert og.OrthoReg().recipe().gate == GATE and og.presets.paper_orthoreg().gate is None

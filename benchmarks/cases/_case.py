@@ -1,4 +1,4 @@
-"""What a case of the suite is."""
+"""Definition of a case of the suite."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -8,8 +8,8 @@ from typing import Any, final
 @final
 @dataclass(frozen=True, eq=False)
 class Peer:
-    """The same work by somebody else. Its seconds count `times` times, where only a part of the
-    work is run because all of it would take too long."""
+    """The same work done by other software. If the whole work would take too long, only a part is
+    run and its seconds are multiplied by `times`."""
 
     run: Callable[[], Any]
     times: float = 1.0
@@ -18,8 +18,8 @@ class Peer:
 @final
 @dataclass(frozen=True, eq=False)
 class Work:
-    """What is timed. `limit` counts the work that cannot be avoided in units of `LIMITS`;
-    `checked` says, after a run of both, how far the results agree, as numbers by name."""
+    """The timed work. `limit` is the unavoidable work in units of `LIMITS`. After both were run,
+    `checked` returns the agreement of the results, as numbers by name."""
 
     run: Callable[[], Any]
     limit: Mapping[str, float] = field(default_factory=dict)
@@ -30,11 +30,12 @@ class Work:
 @final
 @dataclass(frozen=True, eq=False)
 class Case:
-    """A line of the suite. `prepare(with_peers)` makes what is needed beforehand, which is not
-    timed. `count` of `unit` are done in a call.
+    """A line of the suite. `prepare(with_peers)` prepares the work and is not timed. A call does
+    `count` units of work, and `unit` names the unit.
 
-    The guard compares seconds with those that the work takes at the machine's limit, or, where
-    nobody knows the least work, with those of `yardstick`; without either a case is not guarded.
+    The guard compares the seconds with the time of the unavoidable work at the machine's limit. If
+    that work is unknown, the guard uses the time of the `yardstick`. A case without either is not
+    guarded.
     """
 
     part: str

@@ -1,4 +1,4 @@
-"""From a file to moments."""
+"""Cases from a file to moments."""
 
 import tempfile
 from collections.abc import Callable
@@ -109,7 +109,7 @@ def _moments_of_network(peers: bool) -> Work:
     rows, features = _rows(100_000), _features()
     basis = og.RandomFeatures(_WIDTH).init(np.zeros(2), np.ones(2), rng=np.random.default_rng(0))
     width = len(features.terms) + _WIDTH + 3
-    # a symmetric product takes half of the operations; tanh is an exponential, about a sine
+    # a symmetric product takes half of the operations; tanh costs about as much as a sine
     work = {"sine": (4.0 + _WIDTH) * len(rows), "gemm": 1.0 * width**2 * len(rows)}
     return Work(lambda: gather(features, basis, rows), work)
 

@@ -1,5 +1,5 @@
-"""The paper's Algorithm 1 as one would write it down in JAX: a network, coefficients, one loss, a
-step of Adam that is compiled, and a Python loop."""
+"""A direct implementation of the paper's Algorithm 1 in JAX: a network, coefficients, one loss, a
+compiled Adam step, and a Python loop."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""From moments to a model."""
+"""Cases from moments to a model."""
 
 import math
 from functools import lru_cache, partial
@@ -56,7 +56,7 @@ def _path(peers: bool) -> Work:
         def one_lam() -> Any:
             return lasso_path(phi, y, alphas=alphas, **given)
 
-        # two equations for each lam, as if forming their Gram matrices cost nothing
+        # two equations per lam; forming their Gram matrices is not timed
         others = {"scikit-learn's lasso_path, Gram matrix given": Peer(one_lam, 2.0 * _PAIRS)}
     return Work(lambda: exact_path(moments, mask, lams, mus, ridge=_RIDGE), {}, others)
 
@@ -84,14 +84,14 @@ def _adam_epoch(peers: bool) -> Work:
         loop = plain_loop(data.states, data.derivatives)
         loop(2)
         others = {"plain JAX loop": Peer(lambda: loop(_EPOCHS))}
-    # forward and twice that backward, through 128 x 3 units
+    # one forward pass and a backward pass of twice the cost, through 128 x 3 units
     flops = 3 * 2 * 1000 * (2 * 128 + 2 * 128**2 + 128 * 2)
     return Work(lambda: epochs.window(1, _EPOCHS), {"gemm": 1.0 * flops * _EPOCHS}, others)
 
 
 def _default_fit(peers: bool, count: int, slope: Any, dimension: int = 2) -> Work:
     data = dataset(count, 100, slope, dimension)
-    og.OrthoReg().fit(data[:2])  # loads what a fit needs
+    og.OrthoReg().fit(data[:2])  # loads the modules that a fit needs
     return Work(lambda: og.OrthoReg().fit(data))
 
 
@@ -121,7 +121,7 @@ def _explain(peers: bool) -> Work:
 
 
 def _operon(data: og.Dataset) -> dict[str, Peer]:
-    """Return symbolic regression of the equation that lacks a term, empty if Operon is not
+    """Return symbolic regression of the equation that lacks a term, or nothing if Operon is not
     installed."""
     try:
         from pyoperon.sklearn import SymbolicRegressor  # pyright: ignore[reportMissingImports]

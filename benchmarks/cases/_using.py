@@ -1,4 +1,4 @@
-"""Use of a fitted model and of the command line."""
+"""Cases that use a fitted model and the command line."""
 
 import math
 import subprocess

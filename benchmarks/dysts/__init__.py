@@ -27,9 +27,9 @@ def measure(
     store: Path = STORE,
     stored: bool = False,
 ) -> dict[str, Any]:
-    """Return the record of our fits and of PySINDy's, which alternate in random order, so that CPU
-    times can be compared. If `stored` is set, nothing is fitted: the record is that of the cases
-    that have results already."""
+    """Return the record of the fits by orthoreg and PySINDy. They alternate in random order, so
+    that CPU times can be compared. If `stored` is set, nothing is fitted, and the record contains
+    only cases with stored results."""
     flows = names()
     if flows is None:
         sys.exit("error: dysts_half.json is not in the folder named by ORTHOREG_DATA.")

@@ -1,4 +1,4 @@
-"""Runs some of the cases: `python -m benchmarks.dysts --only Lorenz84,SprottB --out out.json`."""
+"""Run some of the cases: `python -m benchmarks.dysts --only Lorenz84,SprottB --out out.json`."""
 
 import json
 

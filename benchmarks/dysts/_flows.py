@@ -1,6 +1,6 @@
-"""The flows: training and test runs, true equations, noise; and what a polynomial model is worth.
+"""The flows: training and test runs, true equations and noise, and scores of polynomial models.
 
-A polynomial field is a dictionary for each equation: coefficients by monomial, a monomial being
+A polynomial field is a dictionary per equation, which maps monomials to coefficients. A monomial is
 the tuple of its exponents.
 """
 
@@ -17,7 +17,7 @@ import numpy as np
 
 from benchmarks.measurements._line import data_file
 
-VALID_ERROR = 0.2  # of the standard deviation of the states; ends a valid forecast
+VALID_ERROR = 0.2  # in standard deviations of the states; a larger error ends a valid forecast
 
 Polynomials = list[dict[tuple[int, ...], float]]
 
@@ -51,7 +51,7 @@ class Flow:
 
 
 def names() -> list[str] | None:
-    """Return the names of all flows, None if the data are not here."""
+    """Return the names of all flows, or None if the data are not available."""
     file = data_file("dysts_half.json")
     return None if file is None else [entry["name"] for entry in json.loads(file.read_text())]
 
@@ -76,7 +76,7 @@ def flow(name: str) -> Flow:
 
 
 def monomial(term: str, dimension: int) -> tuple[int, ...]:
-    """Return the exponents of "x0**2*x1", of "1" zeros."""
+    """Return the exponents of "x0**2*x1", or zeros for "1"."""
     exponents = [0] * dimension
     for factor in term.replace("^", "**").replace(" ", "*").split("*x"):
         match = re.fullmatch(r"x?(\d+)(?:\*\*(\d+))?", factor)
@@ -108,8 +108,8 @@ def values(polynomials: Polynomials, states: np.ndarray) -> np.ndarray:
 
 
 def structure(found: Polynomials, truth: Polynomials) -> dict[str, Any]:
-    """Return whether the terms are exactly the true ones, their F1, and the median relative error
-    of the true coefficients (a missing one counts as zero)."""
+    """Return whether the terms are exactly the true terms, their F1, and the median relative error
+    of the true coefficients. A missing coefficient counts as zero."""
     pairs = {(c, m) for c, row in enumerate(truth) for m in row}
     chosen = {(c, m) for c, row in enumerate(found) for m, value in row.items() if value}
     common = len(pairs & chosen)
@@ -125,7 +125,7 @@ def structure(found: Polynomials, truth: Polynomials) -> dict[str, Any]:
 
 
 def field_error(predicted: np.ndarray, truth: np.ndarray) -> float:
-    """Return the relative RMS error of derivatives, the largest of all equations."""
+    """Return the largest relative RMS error of the derivatives over all equations."""
     size = np.sqrt(np.mean(truth**2, axis=0))
     return float(np.max(np.sqrt(np.mean((predicted - truth) ** 2, axis=0)) / size))
 
@@ -134,7 +134,7 @@ def valid_forecasts(
     flow: Flow, forecast: Callable[[np.ndarray, np.ndarray], np.ndarray]
 ) -> dict[str, float]:
     """Return how long forecasts of the test runs stay within 20% of the spread, in Lyapunov times
-    and as a share of what could be reached (the mean of all test runs)."""
+    and as a fraction of the possible length (means over all test runs)."""
     lengths, shares = [], []
     for run in flow.test:
         times = flow.step * np.arange(len(run))
@@ -148,8 +148,8 @@ def valid_forecasts(
 
 
 def simulated(polynomials: Polynomials) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
-    """Return a function that solves a polynomial field from a start at given times, not a number
-    where it diverges."""
+    """Return a function that solves a polynomial field from a start at given times. States after
+    divergence are NaN."""
     from scipy.integrate import solve_ivp
 
     dimension = len(polynomials)

@@ -10,7 +10,8 @@ from ._flows import Flow, as_polynomials, field_error, flow, structure, valid_fo
 
 
 def our_case(case: dict[str, Any]) -> dict[str, Any]:
-    """Fit with the defaults: structure, coefficients, field, forecasts, verdict and CPU time."""
+    """Return structure, coefficients, field error, forecasts, verdict and CPU time of a default
+    fit."""
     import orthoreg as og
 
     system = flow(case["flow"])
@@ -42,8 +43,8 @@ def our_case(case: dict[str, Any]) -> dict[str, Any]:
 
 
 def _load_modules(system: Flow, times: np.ndarray, names: list[str]) -> None:
-    """Fit a short noisy run: modules are loaded when they are first used, and seconds of imports do
-    not count for PySINDy either."""
+    """Fit a short noisy run to load all modules, so that import times do not count. They do not
+    count for PySINDy either."""
     import orthoreg as og
 
     rows = slice(0, 60)

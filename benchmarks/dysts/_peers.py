@@ -1,8 +1,8 @@
 """PySINDy on the same runs: the strong form with smoothed differences, and the weak form.
 
-The threshold of STLSQ is chosen by validation: models are fitted to the first four runs and
-compared on the fifth, in the form in which they are fitted; among those whose error there is
-within 5% of the minimum, the one with the fewest terms is selected and fitted again to all runs.
+The threshold of STLSQ is chosen by validation. Models are fitted to the first four runs and
+compared on the fifth, in the form in which they are fitted. Among the models whose error is within
+5% of the minimum, the one with the fewest terms is selected and fitted again to all runs.
 """
 
 from importlib import import_module
@@ -25,14 +25,14 @@ from ._flows import (
 
 THRESHOLDS = tuple(np.geomspace(0.005, 5, 13).round(4).tolist())
 TOLERANCE = 1.05  # relative to the minimum validation error
-_TEST_FUNCTIONS = 200  # of the weak form, for each run
-_WINDOW = 11  # rows of the Savitzky-Golay filter, PySINDy's own choice
+_TEST_FUNCTIONS = 200  # test functions of the weak form per run
+_WINDOW = 11  # rows of the Savitzky-Golay filter, PySINDy's default
 _SEED = 0
 
 
 def peer_case(case: dict[str, Any]) -> dict[str, Any]:
     """Return structure, coefficients, field error, forecasts and CPU time of a PySINDy fit."""
-    import_module("pysindy")  # its seconds do not count
+    import_module("pysindy")  # import time does not count
     system = flow(case["flow"])
     runs = system.noisy(case["noise"], case["seed"])
     seconds: dict[str, float] = {}

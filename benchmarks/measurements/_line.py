@@ -25,7 +25,7 @@ class Line:
 
     @property
     def met(self) -> bool | None:
-        """Whether all values are within the bounds; None without a target."""
+        """Whether all values are within the bounds, or None without a target."""
         if self.values is None or (self.at_most is None and self.at_least is None):
             return None
         high = np.inf if self.at_most is None else self.at_most
@@ -66,5 +66,5 @@ def coefficients(model: Any, equation: int) -> dict[str, float]:
 
 
 def largest_error(estimates: dict[str, float], truth: dict[str, float]) -> float:
-    """Return the largest error of the true constants in percent; a missing term counts as 100."""
+    """Return the largest error of the true constants in percent. A missing term counts as 100."""
     return 100 * max(abs(estimates.get(name, 0.0) / value - 1) for name, value in truth.items())

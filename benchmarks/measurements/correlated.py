@@ -80,7 +80,7 @@ def measure(seeds: int) -> list[Line]:
 
 
 def held(system: System, noise: float, seed: int) -> dict[str, bool]:
-    """Return for each constant whether its interval contains it."""
+    """Return for each constant whether its interval contains the true value."""
     rng = np.random.default_rng([seed, round(1000 * noise)])
     times = np.linspace(0, system.last, 80)
     runs = [

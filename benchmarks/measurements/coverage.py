@@ -73,8 +73,8 @@ def measure(seeds: int) -> list[Line]:
 
 
 def lines(found: Mapping[tuple[float, str], Sequence[Sequence[bool]]]) -> list[Line]:
-    """Shares of intervals that hold the truth; `found` says it by noise and system, for every
-    seed and coefficient."""
+    """Return the percentages of intervals that contain the truth. `found` has a list per noise and
+    system, with one Boolean per seed and coefficient."""
     shares, levels = {}, []
     for noise in NOISE:
         here = []
@@ -100,7 +100,7 @@ def lines(found: Mapping[tuple[float, str], Sequence[Sequence[bool]]]) -> list[L
 def held(name: str, noise: float, seed: int) -> list[bool]:
     """Return for each true coefficient whether its interval contains it."""
     system = SYSTEMS[name]
-    rng = np.random.default_rng([seed, round(1000 * noise)])  # levels share no draws
+    rng = np.random.default_rng([seed, round(1000 * noise)])  # separate draws per noise level
     times = np.linspace(0, system.last, 300)
     runs = [
         solve_ivp(

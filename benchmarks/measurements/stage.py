@@ -16,7 +16,7 @@ ABOUT = (
     "simulated from its force alone. The data come from proximal steps of 0.05 ms."
 )
 MASS, VISCOUS, DRY, OFFSET = 2.0, 8.0, 3.0, 0.4
-_STIFFNESS, _DAMPING = 2000.0, 80.0  # of the controller
+_STIFFNESS, _DAMPING = 2000.0, 80.0  # stiffness and damping of the controller
 _STEP, _FINE, _ROWS = 1e-3, 20, 25_000
 _ENCODER = 1e-6
 
@@ -80,8 +80,8 @@ def _fit(seed: int) -> dict[str, float]:
 def motion(seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Return position and force at each row.
 
-    m v' + dry sign(v) + viscous v = F - offset is integrated by implicit steps of v, which shrink v
-    by `dry`. F is the force of the controller at the row.
+    m v' + dry sign(v) + viscous v = F - offset is integrated by implicit steps of v, which reduce
+    |v| by up to `dry`. F is the force of the controller at the row.
     """
     goals, rates = reference(_STEP / _FINE * np.arange(_ROWS * _FINE), seed)
     step = _STEP / _FINE

@@ -1,9 +1,9 @@
-"""Fits of tables that do not fit into memory: time and memory by rows, two workers against one, a
-worker that is killed, wide problems, and from these what 1e9 and 1e11 rows would cost.
+"""Fits of tables that do not fit into memory: time and memory by rows, one and two workers, a
+worker that is killed, wide problems, and the predicted cost of 1e9 and 1e11 rows.
 
-`ORTHOREG_SCALE` names the pieces that are measured (all if it is not given); the others stay as
-they are recorded, each with its revision, and each is written as soon as it is done. The tables are
-made in `ORTHOREG_SCALE_FOLDER` and removed after: 1e8 rows take 10 GB there.
+`ORTHOREG_SCALE` names the pieces to measure (all by default). Records of other pieces are kept,
+each with its revision, and each piece is written as soon as it is done. The tables are created in
+`ORTHOREG_SCALE_FOLDER` and removed afterwards; 1e8 rows take 10 GB there.
 """
 
 import json
@@ -23,7 +23,7 @@ from ._tables import difference, fitted, in_process, size_of, tables
 from ._wide import WIDE
 
 _RECORD = Path(__file__).parents[1] / "records" / "scale.json"
-_SHARED = 10**7  # rows that two workers share
+_SHARED = 10**7  # rows that are divided between two workers
 
 
 def measure() -> dict[str, Any]:
@@ -51,7 +51,7 @@ def _rows(count: int) -> dict[str, Any]:
 
 
 def _workers() -> dict[str, Any]:
-    """Measure one worker, two workers, and two of which one is killed, and compare with one
+    """Compare one worker, two workers, and two workers of which one is killed with a single
     process."""
     with tables(_SHARED) as folder:
         plain = fitted(folder, _SHARED)

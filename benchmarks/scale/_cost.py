@@ -1,4 +1,4 @@
-"""Predicted cost of fits on clusters, from measured throughput, bytes and the real scheduler."""
+"""Predicted cost of fits on clusters, from measured throughput, bytes and the actual scheduler."""
 
 import pickle
 import time
@@ -11,11 +11,11 @@ from benchmarks import flows
 
 from ._tables import GROUP_ROWS, RUN_ROWS
 
-_SECONDS, _NUMBERS = 0.2, 2**17  # that a worker sleeps, and returns (1 MB), per chunk
+_SECONDS, _NUMBERS = 0.2, 2**17  # per chunk: seconds of sleep, numbers returned (1 MB)
 FITTED, CHECKED = (
     (2, 8, 16),
     (4, 32),
-)  # workers of the clusters that costs are fitted to, and checked on
+)  # numbers of workers of the clusters used for fitting and for checking
 _EACH = 20  # chunks per worker
 BANDWIDTH = 1e9 / 8  # bytes per second between machines: one gigabit
 _FAN_IN = 8
@@ -28,7 +28,8 @@ def measure() -> dict[str, Any]:
 
 
 def _simulated(workers: int) -> dict[str, Any]:
-    """Time a pass on a Dask cluster whose workers sleep, so that only scheduler and tree cost."""
+    """Time a pass on a Dask cluster whose workers sleep, so that only scheduler and tree cost
+    time."""
     import distributed
 
     from orthoreg import cluster
@@ -69,7 +70,7 @@ def _result_bytes() -> dict[str, int]:
 
 
 def overhead(clusters: list[dict[str, Any]]) -> tuple[float, float]:
-    """Return the seconds per task of the scheduler and per level of the tree, by least squares of
+    """Return the scheduler's seconds per task and the tree's seconds per level, by least squares of
     wall - ideal on the simulated clusters for fitting."""
     from scipy.optimize import nnls
 
@@ -95,12 +96,12 @@ def predicted(
 ) -> dict[str, float]:
     """Return the predicted seconds of a fit and the bytes that workers return.
 
-    The total is the larger of the times of workers and scheduler, plus those of the tree and the
-    client. `fixed` are the seconds that do not depend on rows, `each` those per row.
+    The total is the larger of the times of workers and scheduler, plus the times of the tree and
+    the client. `fixed` are the seconds independent of rows, and `each` the seconds per row.
     """
     chunks = rows / GROUP_ROWS
     task, level = overhead(cost["clusters"])
-    scheduler = passes * chunks * task * (1 + 1 / (_FAN_IN - 1))  # tasks, and those of the tree
+    scheduler = passes * chunks * task * (1 + 1 / (_FAN_IN - 1))  # tasks of chunks and of the tree
     moved = sum(cost["bytes"].values())
     tree = _levels(chunks) * (passes * level + _FAN_IN * moved / BANDWIDTH)
     work = each * rows / workers

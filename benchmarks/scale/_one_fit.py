@@ -1,6 +1,6 @@
 """Fit in a separate process: `python -m benchmarks.scale._one_fit FOLDER ROWS WORKERS KILL`.
 
-Prints the cost as a line of JSON.
+Print the cost as a line of JSON.
 """
 
 import json
@@ -20,8 +20,8 @@ from ._tables import FILE_ROWS, GROUP_ROWS
 
 
 def main(folder: str, rows: str, workers: str, kill: str) -> None:
-    """Read `rows` rows in chunks and fit the default model. One of the workers is killed after
-    `kill` seconds unless this is 0."""
+    """Read `rows` rows in chunks and fit the default model. If `kill` is not 0, one of the workers
+    is killed after `kill` seconds."""
     passes: dict[str, list[float]] = {}
     for name in ("sum_chunks", "map_chunks"):
         setattr(ChunkedDataset, name, _timed(getattr(ChunkedDataset, name), passes))
@@ -32,7 +32,7 @@ def main(folder: str, rows: str, workers: str, kill: str) -> None:
         before, model = (
             _worker_cpu(client),
             og.OrthoReg(),
-        )  # all processes have imported the package
+        )  # all processes have now imported the package
         start, cpu = time.perf_counter(), time.process_time()
         data = og.read_table(files, "t", ["theta", "omega"], group="run", chunks=GROUP_ROWS)
         indexed = time.perf_counter()

@@ -1,5 +1,5 @@
-"""The rate of the pass that gathers moments, relative to that of a matrix product, in one process
-with one thread: `python -m benchmarks.scale._rates`."""
+"""The rate of the pass that gathers moments, relative to a matrix product, in one process with one
+thread: `python -m benchmarks.scale._rates`."""
 
 import json
 import time
@@ -36,7 +36,7 @@ def main() -> None:
             rule = extrapolation_rule(rows, 0.5, 2.0)
             seconds = _min_seconds(lambda: gather_partitioned(features, rows, rule))  # noqa: B023
             columns = terms + others
-            flops = len(rows) * (columns**2 + terms**2)  # here, and beyond the data
+            flops = len(rows) * (columns**2 + terms**2)  # on the data and beyond the data
         else:
             seconds = _min_seconds(lambda: gather(features, network, rows))  # noqa: B023
             columns = terms + network.size + others

@@ -1,4 +1,4 @@
-"""Parquet files of a pendulum's runs, and fits of them in processes of one thread."""
+"""Parquet files of runs of a pendulum, and fits of these files in processes with one thread."""
 
 import json
 import os
@@ -16,12 +16,12 @@ from benchmarks import flows
 
 ROOT = Path(__file__).parents[2]
 FILE_ROWS, RUN_ROWS, GROUP_ROWS = 1_000_000, 100, 250_000
-_OTHER = 8  # columns beside run, time and two states, which the fit does not use
+_OTHER = 8  # further columns, which the fit does not use
 
 
 @contextmanager
 def tables(rows: int) -> Iterator[Path]:
-    """Yield a folder with Parquet files of `rows` rows, which is removed afterwards."""
+    """Yield a folder with Parquet files of `rows` rows, and remove it afterwards."""
     with tempfile.TemporaryDirectory(dir=os.environ.get("ORTHOREG_SCALE_FOLDER")) as folder:
         _write(Path(folder), rows)
         yield Path(folder)

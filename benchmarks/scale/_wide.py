@@ -10,7 +10,7 @@ from benchmarks import flows
 
 
 def heat(x: np.ndarray) -> np.ndarray:
-    """Return derivatives of the heat equation on a line with ends at zero."""
+    """Return derivatives of the heat equation on a line with zero boundary values."""
     beyond = np.pad(x, ((0, 0), (1, 1)))
     return beyond[:, 2:] - 2 * x + beyond[:, :-2]
 

@@ -33,8 +33,8 @@ def measure(
     store: Path = STORE,
     stored: bool = False,
 ) -> dict[str, Any]:
-    """Return what was said about each model, and its class; if `stored` is set, only of cases that
-    have results already."""
+    """Return the verdict and the class of each model. If `stored` is set, use only cases with
+    stored results."""
 
     def results(chosen: list[dict[str, Any]]) -> list[dict[str, Any]]:
         chosen = selected(chosen, only, limit)

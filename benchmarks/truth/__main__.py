@@ -1,4 +1,4 @@
-"""Runs some of the cases: `python -m benchmarks.truth --only chaos,steps --out out.json`."""
+"""Run some of the cases: `python -m benchmarks.truth --only chaos,steps --out out.json`."""
 
 import json
 

@@ -13,19 +13,19 @@ from ._information import Key, covariance
 from ._system import Drawn, Runs, renamed
 from ._systems import SYSTEMS
 
-COEFFICIENT_LIMIT = 0.03  # relative error of a coefficient of a correct model
-JUSTIFIED = 3.0  # standard errors (Cramer-Rao) that a coefficient may be off by
-FIELD_LIMIT = 0.002  # relative error of the field of an equivalent model, without noise
-FIELD_PER_NOISE = 2.0  # added to it for each unit of relative noise
+COEFFICIENT_LIMIT = 0.03  # maximum relative error of a coefficient of a correct model
+JUSTIFIED = 3.0  # standard errors (Cramer-Rao). Maximum error of a coefficient
+FIELD_LIMIT = 0.002  # maximum relative error of the field of an equivalent model, without noise
+FIELD_PER_NOISE = 2.0  # increase of this limit per unit of relative noise
 LARGEST_FIELD_LIMIT = 0.05
-CORRELATED = 0.9  # least correlation of two constants that count as correlated
+CORRELATED = 0.9  # minimum correlation of two constants that count as correlated
 _TEST_SEED = 7919  # added to the seed of the training runs
 _SPIKE = (1.0, 2.0)  # size of an outlier, in standard deviations of a state
-_ALIKE = 0.7  # correlation of neighbouring errors that are alike
+_ALIKE = 0.7  # correlation of neighbouring errors of correlated noise
 
 
 def run_case(case: dict[str, Any]) -> dict[str, Any]:
-    """Fit with the defaults, and compare what the summary says with the truth."""
+    """Fit with the defaults, and compare the summary with the truth."""
     import orthoreg as og
 
     system = SYSTEMS[case["system"]]
@@ -63,7 +63,7 @@ def run_case(case: dict[str, Any]) -> dict[str, Any]:
 
 @lru_cache(maxsize=1)  # the same for all fits of a case
 def _simulated(name: str, seed: int, rows: int, runs: int) -> tuple[Drawn, Runs, Runs]:
-    """Return a system, its runs, and others to test a model with."""
+    """Return a system, its runs, and further runs for testing a model."""
     system = SYSTEMS[name]
     drawn = system.drawn(seed)
     test = drawn.simulate(system.rows, system.runs, seed + _TEST_SEED)
@@ -136,12 +136,12 @@ _ERRORS = {"white": _white, "spiked": _white, "growing": _growing, "slow": _slow
 def _judged(
     case: dict[str, Any], drawn: Drawn, runs: Runs, test: Runs, model: Any, spread: np.ndarray
 ) -> dict[str, Any]:
-    """Return the class of the model ("correct", "equivalent", "wrong") and what it follows from.
+    """Return the class of the model ("correct", "equivalent", "wrong") and its basis.
 
-    Correct: the terms are the true ones, and every constant is within 3% or within three standard
-    errors of the Cramer-Rao bound. Otherwise the field of the equations, without a residual, at
-    states of other runs decides: equivalent if no equation errs by more than a limit, which is
-    0.2% and twice the noise, 5% at most.
+    A model is correct if its terms are the true terms and every constant is within 3% or within
+    three standard errors of the Cramer-Rao bound. Otherwise, the equations without a residual are
+    compared at states of other runs: the model is equivalent if the error of each equation is at
+    most 0.2% plus twice the noise, and at most 5%.
     """
     states, inputs = np.concatenate(test.states), np.concatenate(test.inputs)
     truth = drawn.derivatives(states, inputs)
@@ -184,8 +184,8 @@ def _noise(case: dict[str, Any], spread: np.ndarray) -> tuple[float, ...]:
 def _constants(
     case: dict[str, Any], drawn: Drawn, model: Any
 ) -> dict[Key, tuple[float, float]] | None:
-    """Return all constants that are learned, with the true values; None if the terms of an
-    equation are not the true ones."""
+    """Return all learned constants with the true values, or None if the terms of an equation are
+    not the true terms."""
     result: dict[Key, tuple[float, float]] = {
         name: (float(value), drawn.constants[name])
         for name, value in dict(model.parameters_).items()
@@ -208,7 +208,7 @@ def _constants(
 
 
 def _learned(case: dict[str, Any], model: Any) -> list[tuple[int, dict[str, float]]]:
-    """Return the learned equations, without those of velocities, with the coefficients of their
+    """Return the learned equations, except those of velocities, with the coefficients of their
     terms."""
     system = SYSTEMS[case["system"]]
     skipped = set(system.positions) if case["group"] == "positions" else set()
@@ -263,8 +263,8 @@ def _coverage(
     spread: np.ndarray,
     structure: bool,
 ) -> dict[str, list[int]]:
-    """Return the number of intervals that hold the truth and of all, for models with the true
-    terms; once more for constants that are correlated."""
+    """Return the number of intervals that contain the truth and the number of all intervals, for
+    models with the true terms; the same for correlated constants."""
     pairs = _constants(case, drawn, model) if structure else None
     if not pairs:
         return {"all": [0, 0], "correlated": [0, 0]}

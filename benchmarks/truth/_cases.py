@@ -22,11 +22,11 @@ IN_VIEW = (
     "RC low-pass", "conservative flow", "Lorenz", "chemostat", "thermal house", "cart",
     "reactor with ignition", "Duffing", "hardening Duffing", "fed chemostat",
 )  # fmt: skip
-"""Systems that were known to be misjudged when the benchmark was made: never held out."""
+"""Systems known to be misjudged when the benchmark was made. They are never held out."""
 HARD_NOISES = (0.05, 0.1, 0.2)
 HARD_GROUPS = ("plain", "steps", "positions")
-HARD_ROWS, MIN_HARD_ROWS, HARD_RUNS = 0.2, 30, 2  # share of the usual rows, rows, runs
-LARGE_ROWS = 10_000  # of five runs of Duffing, whose library lacks the cubic term
+HARD_ROWS, MIN_HARD_ROWS, HARD_RUNS = 0.2, 30, 2  # fraction of the usual rows, minimum rows, runs
+LARGE_ROWS = 10_000  # rows of five runs of Duffing, whose library lacks the cubic term
 
 
 def harder_case(

@@ -9,7 +9,7 @@ from typing import Any, final
 
 import numpy as np
 
-SPREAD = 0.15  # constants are drawn within this share of their usual value
+SPREAD = 0.15  # constants are drawn within this fraction of their usual value
 _SCALARS: dict[str, Any] = {
     name: getattr(math, name) for name in ("sin", "cos", "exp", "sqrt", "tanh")
 } | {"abs": abs, "sign": lambda x: (x > 0) - (x < 0)}
@@ -21,8 +21,8 @@ _ARRAYS: dict[str, Any] = {
 @final
 @dataclass(frozen=True)
 class Input:
-    """A signal from `low` to `high`: "switch" (two levels), "steps" (any levels), both held for
-    about `dwell`, or "smooth" (two sines whose periods are near `dwell`)."""
+    """A signal from `low` to `high`: "switch" (two levels) or "steps" (any levels), both held for
+    about `dwell`, or "smooth" (two sines with periods near `dwell`)."""
 
     kind: str
     low: float
@@ -34,11 +34,11 @@ class Input:
 @dataclass(frozen=True)
 class System:
     """Equations by state, each with the coefficients of its terms, which are formulas of the
-    constants; the box of starts; how it is measured; and the ways in which it is fitted.
+    constants; the box of starts; the measurement; and the settings in which it is fitted.
 
-    `fixed` names constants that are not varied. `lacking` is a library without one of the terms,
-    `physics` are equations that are given, `known` constants whose values are given, `wrong`
-    equations that are given but lack a term. `positions` maps positions to their velocities.
+    `fixed` names constants that are not varied. `lacking` is a library without one of the terms.
+    `physics` has given equations, `known` names constants whose values are given, and `wrong` has
+    given equations that lack a term. `positions` maps positions to their velocities.
     """
 
     name: str
@@ -78,8 +78,8 @@ class System:
 @final
 @dataclass(frozen=True, eq=False)
 class Runs:
-    """States and inputs of runs at the same times, without noise; and what they were solved from:
-    starts, and signals that are values at the times if they are held and functions otherwise."""
+    """States and inputs of runs at the same times, without noise; and the starts and signals of the
+    runs. Signals are values at the times if they are held, and functions otherwise."""
 
     times: np.ndarray
     states: list[np.ndarray]
@@ -91,8 +91,8 @@ class Runs:
 @final
 @dataclass(frozen=True, eq=False)
 class Drawn:
-    """A system with its constants. `changed` are coefficients that differ from what the constants
-    give, by equation and term."""
+    """A system with its constants. `changed` has coefficients that differ from the values that the
+    constants imply, by equation and term."""
 
     system: System
     constants: Mapping[str, float]
@@ -126,7 +126,8 @@ class Drawn:
         return eval(code, dict(self.constants) | functions)
 
     def simulate(self, rows: int, runs: int, seed: int, last: float | None = None) -> Runs:
-        """Simulate runs from random initial states. Inputs are random; those that jump are held."""
+        """Simulate runs from random initial states. Inputs are random; inputs that jump are
+        held."""
         system = self.system
         rng = np.random.default_rng([seed, 1, *system.name.encode()])
         times = np.linspace(0, system.last if last is None else last, rows)
@@ -179,7 +180,7 @@ def _integrate(slope: Any, start: np.ndarray, times: np.ndarray, signals: list[A
 
 
 def _signal(spec: Input, times: np.ndarray, rng: np.random.Generator) -> Any:
-    """Return values at the times for a signal that is held, a function of time otherwise."""
+    """Return values at the times for a signal that is held, otherwise a function of time."""
     middle, half = (spec.low + spec.high) / 2, (spec.high - spec.low) / 2
     if spec.kind == "smooth":
         rates = 2 * np.pi / (spec.dwell * rng.uniform(0.7, 1.4, 2))

@@ -1,4 +1,4 @@
-"""The systems: textbook and engineering, one to four states."""
+"""The systems, from textbooks and engineering, with one to four states."""
 
 from ._system import Input, System
 

@@ -1,4 +1,4 @@
-"""Jobs whose results are files: finished ones are read, the others run on the cores there are."""
+"""Jobs whose results are files. Finished jobs are read; the others run on all cores."""
 
 from ._encoding import Record as Record
 from ._encoding import decode as decode

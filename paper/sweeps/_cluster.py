@@ -1,4 +1,4 @@
-"""Jobs on a Dask cluster: their rows come back, and their files are written here."""
+"""Jobs on a Dask cluster. Their rows are returned, and their files are written locally."""
 
 import traceback
 from collections.abc import Sequence
@@ -13,14 +13,14 @@ from ._results import write_result
 
 
 def execute_on_cluster(jobs: Sequence[Job], folder: Path, *, show: Show) -> list[Failure]:
-    """Runs all jobs, the costliest first, and returns what failed."""
+    """Run all jobs, the most expensive first, and return the failures."""
     order = sorted(jobs, key=lambda job: -job.cost)
     left = {job.digest: job.name for job in order}
     failures: list[Failure] = []
     show(0, left)
     for done, (number, found) in enumerate(as_completed(_rows_of, order)):
         job = order[number]
-        if isinstance(found, Exception):  # the worker's, not the job's
+        if isinstance(found, Exception):  # an error of the worker, not of the job
             found = Failure(job=job, cause=f"its workers ended without an answer: {found}")
         if isinstance(found, Failure):
             failures.append(found)

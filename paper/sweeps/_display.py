@@ -1,4 +1,4 @@
-"""What a sweep shows while it runs."""
+"""Progress display of a sweep."""
 
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -6,14 +6,15 @@ from contextlib import contextmanager
 from typing import TypeAlias
 
 Show: TypeAlias = Callable[[int, Mapping[str, str]], None]
-"""Is told how many jobs are done, and the names of those that run by their digests."""
+"""Receives the number of finished jobs, and the names of running jobs by their digests."""
 
 
 @contextmanager
 def display(total: int) -> Iterator[Show]:
-    """Jobs done and left, and each running one, with times, on standard error.
+    """Yield a function that shows finished, running and waiting jobs, with times, on standard
+    error.
 
-    Nothing is drawn where that is no terminal.
+    If standard error is not a terminal, nothing is shown.
     """
     if not sys.stderr.isatty():
         yield lambda done, running: None
@@ -24,7 +25,7 @@ def display(total: int) -> Iterator[Show]:
 
     words = TextColumn(
         "{task.description}",
-        markup=False,  # names may hold square brackets
+        markup=False,  # names may contain square brackets
         table_column=Column(no_wrap=True, overflow="ellipsis", ratio=1),
     )
     bars = Progress(

@@ -1,4 +1,4 @@
-"""Specs and records as JSON that says everything, and back."""
+"""Lossless conversion of specs and records to JSON and back."""
 
 import dataclasses
 import json
@@ -17,16 +17,16 @@ _KIND, _FLOAT = "$kind", "$float"
 
 
 def canonical(value: Any) -> bytes:
-    """The one JSON text of a value: keys in order, no spaces, ASCII."""
+    """Return the canonical JSON text of a value: sorted keys, no spaces, ASCII."""
     text = json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return text.encode("ascii")
 
 
 def encode(value: Any, name: str = "spec") -> Any:
-    """A value of a spec, or a whole spec, as JSON; `name` is what an error calls it.
+    """Return a value of a spec, or a whole spec, as JSON. Error messages refer to it as `name`.
 
-    A whole number and the same number as a float are two values. Members of an enumeration of
-    texts or whole numbers, and NumPy's scalars, become plain.
+    An integer and an equal float are encoded differently. Members of string and integer
+    enumerations and NumPy scalars are converted to plain values.
     """
     if isinstance(value, tuple):
         return [encode(item, f"{name}[{i}]") for i, item in enumerate(value)]
@@ -37,14 +37,14 @@ def encode(value: Any, name: str = "spec") -> Any:
         return {_KIND: type(value).__name__, **parts}
     if isinstance(value, list | dict | set):
         raise InputError(
-            f"{name} is a {type(value).__name__}, which can change. Use a tuple, or a frozen "
+            f"{name} is a {type(value).__name__}, which is mutable. Use a tuple, or a frozen "
             f"dataclass for named values."
         )
     return encode_plain(value, name)
 
 
 def encode_plain(value: Any, name: str) -> Any:
-    """Text, a number, a truth value or None as JSON."""
+    """Return text, a number, a Boolean or None as JSON."""
     if isinstance(value, np.generic):
         value = value.item()
     if value is None or isinstance(value, bool):
@@ -61,7 +61,7 @@ def encode_plain(value: Any, name: str) -> Any:
 
 
 def decode(value: Any, kinds: Iterable[type] = ()) -> Any:
-    """What `encode` was given. Specs are rebuilt only from the classes in `kinds`."""
+    """Return the value passed to `encode`. Specs are rebuilt only from the classes in `kinds`."""
     kinds = tuple(kinds)
     if isinstance(value, list):
         return tuple(decode(item, kinds) for item in value)
@@ -73,15 +73,15 @@ def decode(value: Any, kinds: Iterable[type] = ()) -> Any:
     named = value.get(_KIND)
     if named not in known:
         raise InputError(
-            f"The spec is of the kind '{named}'; decode(kinds=...) has "
-            f"{', '.join(map(repr, known)) or 'none'}. Add the class of that name."
+            f"The spec has the class '{named}'; decode(kinds=...) has "
+            f"{', '.join(map(repr, known)) or 'none'}. Add the class with this name."
         )
     fields = {field: decode(item, kinds) for field, item in value.items() if field != _KIND}
     return known[named](**fields)
 
 
 def check_frozen(kind: type, name: str) -> None:
-    """Raises unless the class is a frozen dataclass whose fields are given by name."""
+    """Raise an error unless the class is a frozen dataclass with keyword-only fields."""
     parameters = getattr(kind, "__dataclass_params__", None)
     frozen = parameters is not None and parameters.frozen
     if not frozen or not all(field.kw_only for field in dataclasses.fields(kind) if field.init):

@@ -1,4 +1,4 @@
-"""What a job is, what names it and how it fails."""
+"""Definition, identification and failure of jobs."""
 
 import hashlib
 import math
@@ -16,11 +16,11 @@ from ._encoding import canonical, check_frozen, encode
 @final
 @dataclass(frozen=True, kw_only=True)
 class Job:
-    """A call `function(spec)` that returns rows; what it depends on is in the spec alone.
+    """A call `function(spec)` that returns rows and depends only on the spec.
 
-    Function and class of the spec stand at the top level of a module; the spec is a frozen,
-    keyword-only dataclass. A new `version` discards results of an older function. Jobs of
-    greater `cost`, in any unit, start earlier; it is no part of the digest.
+    The function and the class of the spec are defined at the top level of a module. The spec is a
+    frozen, keyword-only dataclass. A new `version` discards results of an older function. Jobs with
+    higher `cost`, in any unit, start earlier; `cost` is not part of the digest.
     """
 
     function: Callable[[Any], Any]
@@ -38,7 +38,7 @@ class Job:
 
     @property
     def description(self) -> dict[str, Any]:
-        """Function, version and spec as JSON: all that decides the result."""
+        """Function, version and spec as JSON, which together determine the result."""
         function = import_path(self.function, "Job(function=...)")
         return {"function": function, "version": self.version, "spec": encode(self.spec)}
 
@@ -49,7 +49,7 @@ class Job:
 
     @property
     def name(self) -> str:
-        """'score(system=pendulum, seed=0)': for people."""
+        """Readable name, such as 'score(system=pendulum, seed=0)'."""
         values = ", ".join(
             f"{one.name}={getattr(self.spec, one.name)}" for one in fields(self.spec)
         )
@@ -59,7 +59,7 @@ class Job:
 @final
 @dataclass(frozen=True, kw_only=True)
 class Failure:
-    """A job that gave no rows, why in one line, and where in many."""
+    """A job that returned no rows, with the cause in one line and the traceback."""
 
     job: Job
     cause: str
@@ -67,17 +67,17 @@ class Failure:
 
 
 def import_path(item: Any, what: str) -> str:
-    """'package.module.name' of a function or class that another process can import."""
+    """Return 'package.module.name' of a function or class that other processes can import."""
     module, name = getattr(item, "__module__", None), getattr(item, "__qualname__", None)
     if not (isinstance(module, str) and isinstance(name, str)):
         raise InputError(
-            f"{what} must be a function of a module, for other processes have to import it; "
-            f"got {item!r}."
+            f"{what} must be a top-level function of a module, so that other processes can "
+            f"import it; got {item!r}."
         )
     if module == "__main__":
         raise InputError(
-            f"{what} is '{name}' of the script that is running, which other scripts may also "
-            f"have. Move it into a module and import it from there."
+            f"{what} is '{name}' of the script that is running, which is ambiguous between "
+            f"scripts. Move it to a module and import it from there."
         )
     try:
         found = attrgetter(name)(sys.modules[module])

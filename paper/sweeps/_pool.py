@@ -1,8 +1,8 @@
-"""Jobs in processes of one thread each, so that neither cores nor neighbours change a digit.
+"""Jobs in processes with one thread each, so that results do not depend on cores or other jobs.
 
-Not joblib's pool, which would be the usual choice: tried with joblib 1.6 (loky), a worker that dies
-fails every job that is not finished, without a word on which it was; workers outlive a parent that
-was killed and go on to further jobs of it; and what runs at the moment cannot be shown.
+joblib, the usual choice, is not used. With joblib 1.6 (loky), a worker that dies fails every
+unfinished job without naming the job at fault; workers outlive a killed parent and continue with
+its jobs; and running jobs cannot be shown.
 """
 
 import io
@@ -24,7 +24,7 @@ from ._display import Show
 from ._job import Failure, Job
 from ._results import write_result
 
-# read when a library is loaded: the last two by XLA, whose sums depend on its threads
+# read when a library is loaded; the last two by XLA, whose sums depend on its threads
 ONE_THREAD: dict[str, str] = dict.fromkeys(
     (
         "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS",
@@ -36,7 +36,7 @@ _STARTING = threading.Lock()
 
 
 def execute(job: Job, folder: Path, quiet: bool) -> Failure | None:
-    """Runs a job and writes its file. What a quiet one prints as errors is shown if it fails."""
+    """Run a job and write its file. With `quiet`, error output is shown only if the job fails."""
     printed = io.StringIO()
     try:
         with redirect_stderr(printed) if quiet else nullcontext():
@@ -50,9 +50,9 @@ def execute(job: Job, folder: Path, quiet: bool) -> Failure | None:
 def execute_in_processes(
     jobs: Sequence[Job], folder: Path, *, workers: int, show: Show, quiet: bool
 ) -> list[Failure]:
-    """Runs all jobs, the costliest first, and returns what failed.
+    """Run all jobs, the most expensive first, and return the failures.
 
-    Each worker is a pool of its own, so that a process that dies takes only its own job along.
+    Each worker is a separate pool, so that a process that dies fails only its own job.
     """
     waiting = deque(sorted(jobs, key=lambda job: -job.cost))
     spawn = _Spawn()
@@ -72,12 +72,12 @@ def execute_in_processes(
                     executors.append(executor)
                 try:
                     future = executor.submit(execute, waiting[0], folder, quiet)
-                except BrokenProcessPool:  # it died while it was idle
+                except BrokenProcessPool:  # the process died while idle
                     continue
                 running[future] = waiting.popleft(), executor
             names = {job.digest: job.name for job, _ in running.values()}
             show(len(jobs) - len(waiting) - len(running), names)
-            # the time limit lets an interrupt through where waiting would hold it back
+            # waiting without a time limit would delay an interrupt
             for future in wait(running, timeout=1.0, return_when=FIRST_COMPLETED).done:
                 job, executor = running.pop(future)
                 failure, alive = _outcome(future, job)
@@ -94,7 +94,7 @@ def execute_in_processes(
 
 
 def _outcome(future: Future[Failure | None], job: Job) -> tuple[Failure | None, bool]:
-    """How a job failed, if it did, and whether its process can take another one."""
+    """Return how a job failed (None if it did not), and whether its process can run another job."""
     try:
         return future.result(), True
     except BrokenProcessPool:
@@ -109,7 +109,7 @@ def _outcome(future: Future[Failure | None], job: Job) -> tuple[Failure | None, 
 
 @final
 class _Process(SpawnProcess):
-    """A process that is started with one thread for each library, deaf to Ctrl-C."""
+    """A process with one thread for each library, which ignores Ctrl-C."""
 
     def start(self) -> None:
         with _STARTING, _one_thread(), _interrupts_held():
@@ -118,7 +118,7 @@ class _Process(SpawnProcess):
 
 @final
 class _Spawn(SpawnContext):
-    """Starts processes that do not share memory with this one, and can end them."""
+    """Starts processes that do not share memory with this process, and can terminate them."""
 
     def __init__(self) -> None:
         self.processes: list[_Process] = []
@@ -138,7 +138,7 @@ class _Spawn(SpawnContext):
 
 @contextmanager
 def _one_thread() -> Iterator[None]:
-    """The environment as a child shall inherit it, for as long as starting it takes."""
+    """Set the environment that a child inherits while it is started."""
     before = {name: os.environ.get(name) for name in ONE_THREAD}
     os.environ.update(ONE_THREAD)
     try:
@@ -153,7 +153,7 @@ def _one_thread() -> Iterator[None]:
 
 @contextmanager
 def _interrupts_held() -> Iterator[None]:
-    """Children inherit that Ctrl-C is held back: this process hears it and ends them."""
+    """Block Ctrl-C in child processes while they start: this process handles it and ends them."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
@@ -165,7 +165,7 @@ def _interrupts_held() -> Iterator[None]:
 
 
 def _die_with_parent() -> None:
-    """Ends this process when its parent was killed; nothing else would tell it."""
+    """End this process if its parent is killed, because nothing else would notify it."""
     parent = multiprocessing.parent_process()
 
     def watch() -> None:

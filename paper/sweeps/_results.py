@@ -1,4 +1,4 @@
-"""The file of a finished job: what it was, its rows and a checksum."""
+"""The file of a finished job: its description, its rows and a checksum."""
 
 import hashlib
 import json
@@ -20,7 +20,7 @@ def result_path(job: Job, folder: Path) -> Path:
 
 
 def write_result(job: Job, rows: Any, folder: Path) -> None:
-    """Writes the file whole or not at all. The same job and rows give the same bytes."""
+    """Write the file atomically. The same job and rows give the same bytes."""
     content = {"format": FORMAT, **job.description, "records": _encoded_rows(rows, job)}
     content["checksum"] = _checksum(content)
     with atomic_write(result_path(job, folder)) as stream:
@@ -28,7 +28,7 @@ def write_result(job: Job, rows: Any, folder: Path) -> None:
 
 
 def read_result(job: Job, folder: Path) -> list[Record] | None:
-    """The rows of a job, or None where its file is missing, damaged or about something else."""
+    """Return the rows of a job, or None if its file is missing, damaged or of another job."""
     try:
         content = json.loads(result_path(job, folder).read_bytes())
         stated = content.pop("checksum")
@@ -41,7 +41,7 @@ def read_result(job: Job, folder: Path) -> list[Record] | None:
     except FileNotFoundError:
         return None
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-        return None  # not JSON, or JSON of another form
+        return None  # not JSON, or JSON with another structure
 
 
 def _checksum(content: dict[str, Any]) -> str:
@@ -57,7 +57,7 @@ def _encoded_rows(rows: Any, job: Job) -> list[dict[str, Any]]:
     for row in rows:
         for name in row:
             if not isinstance(name, str):
-                raise InputError(f"A row's columns are called by text; {name!r} is none.")
+                raise InputError(f"The columns of a row must have text names; got {name!r}.")
     return [
         {name: encode_plain(value, f"Column '{name}' of row {i}") for name, value in row.items()}
         for i, row in enumerate(rows)

@@ -1,4 +1,4 @@
-"""`run`: the records of jobs, from their files or from running them."""
+"""`run`: the records of jobs, read from their files or computed."""
 
 import os
 import sys
@@ -17,7 +17,7 @@ from ._results import read_result
 
 
 class SweepError(OrthoregError, RuntimeError):
-    """Jobs that failed, in `failures`; all others have finished and are kept."""
+    """Jobs that failed, in `failures`. All other jobs finished, and their results are kept."""
 
     def __init__(self, message: str, failures: tuple[Failure, ...] = ()) -> None:
         super().__init__(message)
@@ -27,15 +27,15 @@ class SweepError(OrthoregError, RuntimeError):
 def run(
     jobs: Iterable[Job], folder: str | os.PathLike[str], *, workers: int = 1
 ) -> list[list[Record]]:
-    """For each job, in the order given, its rows.
+    """Return the rows of each job, in the given order.
 
-    A job with a whole file in the folder is read; the others run, each in one of `workers`
-    processes of one thread, and leave a file the moment they end. So a sweep that was stopped
-    continues, and neither the number of workers nor the order of completion changes a digit.
-    Within `og.cluster(...)` they run there. With `workers=0` jobs run in this process, for a
-    debugger: with all threads of its libraries, which may change the last digits.
+    A job with a complete file in the folder is read. The others run in `workers` processes of one
+    thread each, and write a file when they end. An interrupted sweep can therefore be resumed, and
+    results do not depend on the number of workers or the order of completion. Within
+    `og.cluster(...)`, jobs run on the cluster. With `workers=0`, jobs run in this process, for
+    debugging, with all threads of its libraries, which may change the last digits.
 
-    When jobs fail the others still finish; then `SweepError` names the failed ones.
+    If jobs fail, the others still finish; `SweepError` then names the failed jobs.
     """
     jobs = _checked(jobs)
     if workers < 0:
@@ -45,7 +45,7 @@ def run(
         folder.mkdir(parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError):
         raise InputError(
-            f"run(folder='{folder}') is a file or within one; name a folder."
+            f"run(folder='{folder}') is a file or inside a file; give a folder."
         ) from None
     distinct = {job.digest: job for job in jobs}
     pending = [job for job in distinct.values() if read_result(job, folder) is None]
@@ -56,7 +56,7 @@ def run(
 
 
 def load_records(folder: str | os.PathLike[str], jobs: Iterable[Job]) -> list[list[Record]]:
-    """For each job, in the order given, its rows; all must have run."""
+    """Return the rows of each job, in the given order. All jobs must have run."""
     found = [(job, read_result(job, Path(folder))) for job in _checked(jobs)]
     missing = [job for job, rows in found if rows is None]
     if missing:
@@ -68,7 +68,7 @@ def load_records(folder: str | os.PathLike[str], jobs: Iterable[Job]) -> list[li
 
 
 def _execute(jobs: Sequence[Job], folder: Path, workers: int, total: int) -> list[Failure]:
-    folder = folder.absolute()  # a process may start in another one
+    folder = folder.absolute()  # other processes may have another working directory
     if workers == 0:
         outcomes = [execute(job, folder, quiet=False) for job in jobs]
         return [failure for failure in outcomes if failure]
@@ -89,7 +89,7 @@ def _execute(jobs: Sequence[Job], folder: Path, workers: int, total: int) -> lis
 
 
 def _error(failures: Sequence[Failure], total: int, folder: Path) -> SweepError:
-    """One sentence for each of the first failures, and where they happened as notes."""
+    """Return an error with one sentence for each of the first failures, and tracebacks as notes."""
     max_shown = 3
     lines = [
         f"{failure.job.name} ({failure.job.digest[:12]}): {failure.cause}"

@@ -264,7 +264,7 @@ REFUSED = {
     "iterations": (lambda: og.STLSQ(rounds=0).fit(X, Y), "rounds must be.*got 0"),
     "exact PINN": (
         lambda: og.PINN(KNOWN, width=8, depth=1, solver=og.Exact()).fit(X, Y),
-        "needs a loss that is linear in what is learned, which loss=Informed",
+        "needs a loss that is linear in the learned parameters, unlike loss=Informed",
     ),
 }  # fmt: skip
 

@@ -43,7 +43,7 @@ def test_a_scaler_in_front_is_noticed(rng):
     x, y = linear_field(rng)
     x, y = x * [100, 0.01], y * [100, 0.01]
     plain = og.OrthoReg("poly(1)", og.Zero())
-    with pytest.warns(DataWarning, match="as after a StandardScaler.* fit the states as they were"):
+    with pytest.warns(DataWarning, match="as after a StandardScaler.* fit the states as measured"):
         make_pipeline(StandardScaler(), clone(plain)).fit(x, y)
     # what the warning and the documentation say instead: units need no scaler
     assert plain.fit(x, y).score(x, y) > 1 - 1e-10

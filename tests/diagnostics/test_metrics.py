@@ -156,7 +156,7 @@ def test_mistakes_in_rollouts_are_named():
     with pytest.raises(InputError, match=r"Rollout 0 has the shape \(5, 2\).* \(5, 1\)"):
         rollout_scores([rollout(x)], [np.ones((5, 1))])
     batch = Rollout(np.arange(5.0), x[None], [Status.completed], [None], [None], [None])
-    with pytest.raises(InputError, match=r"Rollout 0 is a batch; hand over its runs\(\)"):
+    with pytest.raises(InputError, match=r"Rollout 0 is a batch; pass its runs\(\)"):
         rollout_scores([batch], [x])
     assert rollout_scores(batch.runs(), [x]).n_completed == 1
 

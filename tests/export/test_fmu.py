@@ -69,7 +69,7 @@ def test_the_unit_holds_description_source_and_library(tmp_path):
 
 
 def test_a_name_or_a_model_that_cannot_be_written_is_refused(tmp_path):
-    with pytest.raises(InputError, match="name of a model must be letters.*got 'a b'"):
+    with pytest.raises(InputError, match="name of a model must consist of letters.*got 'a b'"):
         fitted().to_fmu(tmp_path / "m.fmu", name="a b")
     model = og.OrthoReg("poly(1)", og.Zero()).fit(X, SLOPES[:, :1])
     with pytest.raises(InputError, match="one equation for each of the 2 states"):

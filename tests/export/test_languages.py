@@ -187,7 +187,7 @@ def test_inputs_come_after_states_and_time_is_the_clock_of_modelica():
 @pytest.mark.parametrize("name", ["a b", "1x", "", "ö"])
 def test_a_name_that_modelica_does_not_take_is_refused(name):
     model = MODELS["zero"]()
-    with pytest.raises(InputError, match="name of a model must be letters"):
+    with pytest.raises(InputError, match="name of a model must consist of letters"):
         model.to_modelica(name)
 
 

@@ -148,7 +148,7 @@ def test_a_loss_without_linear_rows_is_an_error(kind, loss, pendulum_runs):
     with pytest.raises(InputError) as caught:
         fit(recipe, observed)
     message = str(caught.value)
-    assert f"needs a loss that is linear in what is learned, which loss={loss!r} is not." in message
+    assert f"a loss that is linear in the learned parameters, unlike loss={loss!r}." in message
     assert message.endswith("Use loss=VectorField(), or solver=Adam() without a selection.")
 
 

@@ -89,7 +89,7 @@ def test_scalars_of_numpy_and_members_of_enumerations_become_plain():
 
 
 def test_only_given_kinds_are_rebuilt():
-    with pytest.raises(InputError, match="kind 'Inner'; decode.* has 'Spec'"):
+    with pytest.raises(InputError, match="class 'Inner'; decode.* has 'Spec'"):
         decode(encode(Spec(seed=1)), [Spec])
 
 
@@ -109,12 +109,12 @@ def local(spec):
             {"function": lambda spec: []},
             "cannot be imported from 'test_sweep_jobs'. Define it",
         ),
-        ({"function": functools.partial(score)}, "must be a function of a module"),
+        ({"function": functools.partial(score)}, "must be a top-level function of a module"),
         ({"spec": {"seed": 1}}, "frozen and keyword-only; got dict. Write @dataclass"),
         ({"spec": Spec}, "frozen and keyword-only; got type"),
         ({"spec": sweep_jobs.ByPosition(3)}, "frozen and keyword-only; got ByPosition"),
         ({"spec": sweep_jobs.Thawed(seed=3)}, "frozen and keyword-only; got Thawed"),
-        ({"spec": Spec(seed=1, strengths=[1.0])}, r"\.strengths is a list, which can change"),
+        ({"spec": Spec(seed=1, strengths=[1.0])}, r"\.strengths is a list, which is mutable"),
         ({"spec": Spec(seed=1, strengths=(1.0, 1j))}, r"strengths\[1\] must be text.*got complex"),
         ({"spec": Spec(seed=1, inner=np.ones(3))}, "inner must be text, .* got ndarray"),
         ({"spec": Spec(seed=1, inner=sweep_jobs.Thawed(seed=1))}, "inner must be a dataclass"),

@@ -251,7 +251,7 @@ def test_a_process_that_dies_takes_only_its_own_job_along(tmp_path):
         (sweep_jobs.leave, "SystemExit: enough"),
         (sweep_jobs.one_row, "one_row must return a list of rows, each of them a dictionary"),
         (sweep_jobs.array_in_row, "Column 'seed' of row 0 must be text, .* got ndarray"),
-        (sweep_jobs.number_as_column, "columns are called by text; 3 is none"),
+        (sweep_jobs.number_as_column, "columns of a row must have text names; got 3"),
     ],
 )
 def test_what_is_no_result_is_a_failure(tmp_path, function, sentence):
@@ -345,7 +345,7 @@ def test_mistakes_are_named(tmp_path):
     file = tmp_path / "file"
     file.touch()
     for path in (file, file / "within"):
-        with pytest.raises(InputError, match="is a file or within one; name a folder"):
+        with pytest.raises(InputError, match="is a file or inside a file; give a folder"):
             run(jobs(), path)
     with pytest.raises(InputError, match="lacks the results of 4 of 4 jobs"):
         load_records(tmp_path / "nowhere", jobs())

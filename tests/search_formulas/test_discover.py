@@ -159,7 +159,7 @@ def test_runs_in_time_are_needed():
 @pytest.mark.parametrize("options, sentence", [
     ({"tried": 0}, "tried must be a whole number"),
     ({"minutes": -1}, "minutes must be more than 0"),
-    ({"library": og.Terms(["x/(K + x)"])}, "no constants inside"),
+    ({"library": og.Terms(["x/(K + x)"])}, "does not estimate constants inside"),
 ])  # fmt: skip
 def test_mistakes_are_told_in_a_sentence(options, sentence):
     t = np.linspace(0, 8, 60)

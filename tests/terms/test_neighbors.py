@@ -63,7 +63,7 @@ def test_text():
     "library", [og.Terms(["x0"]), og.PerState({"x0": Polynomial(1)}), Neighbors(Polynomial(1))]
 )
 def test_formulas_are_added_not_put_inside(library: object):
-    with pytest.raises(InputError, match="added to it"):
+    with pytest.raises(InputError, match="Add formulas"):
         Neighbors(Polynomial(1) + library)  # type: ignore
 
 

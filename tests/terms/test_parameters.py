@@ -49,7 +49,7 @@ def test_a_word_that_is_no_variable_is_a_parameter():
     ("formula", "sentence"),
     [
         ("theeta/(K + theta)", "unknown variable 'theeta'. Did you mean 'theta'?"),
-        ("K*theta", "'K' only multiplies the term, and the term's coefficient does so already"),
+        ("K*theta", "'K' only multiplies the term, which already has a coefficient"),
         ("theta/K", "'K' only multiplies the term"),
         ("theta*K**2", "'K' only multiplies the term"),
         ("K", "unknown variable 'K'"),

@@ -340,7 +340,7 @@ class AbstractExports(abc.ABC):
     def to_jax(self) -> JaxField:
         """Return the model as a pure JAX function f(t, x, parameters, u) with its `.parameters`.
 
-        For diffrax, use `ODETerm(model.to_jax())`; optax can optimise the parameters.
+        For diffrax, use `ODETerm(model.to_jax())`; optax can optimize the parameters.
 
         Returns
         -------
