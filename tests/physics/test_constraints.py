@@ -195,7 +195,7 @@ def test_forbidden_terms_by_name_and_pattern():
         ({"equations": {"z": "x"}}, "names 'z', which is not an equation"),
         ({"equations": {"x": "yy + k"}}, "unknown variable 'yy'. Did you mean 'y'"),
         ({"bounds": {"k": (0, 1)}}, "names 'k', which is not a constant"),
-        ({"equations": {"x": "k*y"}, "values": {"kk": 2.0}}, "gives 'kk', which occurs in no equation"),
+        ({"equations": {"x": "k*y"}, "values": {"kk": 2.0}}, "gives 'kk', which occurs in no"),
         ({"forbidden": {"x": ["sin(*)"]}}, "Patterns contain '...', as in 'sin(...)'"),
         ({"bounds": {("x", "x**3"): (0, 1)}}, "which the equation cannot have"),
         ({"relations": ["coef(x, x*y)**2 = 1"]}, "must be linear"),

@@ -33,7 +33,7 @@ Field = Callable[[Any], Any]
 @final
 @dataclass(frozen=True, eq=False)
 class Segments:
-    """B pieces of runs, each with P observed points of state space.
+    """B segments of runs, each with P observed points of state space.
 
     `targets` belong to the points: derivatives, or the subsequent states for a prediction in time.
     In the latter case, `steps` are the times until these states, and `inputs_after` the inputs

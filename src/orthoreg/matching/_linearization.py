@@ -60,7 +60,7 @@ class Linearization:
         names = field.features.parameters
         items: list[Expression] = []
         self.in_states: list[tuple[int, int, int, int]] = []  # equation, term, state, item
-        self.inner: list[tuple[int, int, int, int]] = []  # equation, term, free number, item
+        self.inner: list[tuple[int, int, int, int]] = []  # equation, term, free parameter, item
 
         def item_index(item: Expression) -> int:
             items.append(item)
@@ -84,7 +84,7 @@ class Linearization:
             if k not in values:
                 values[k] = item_index(terms[k])
         free = zip(constants.rows.tolist(), constants.columns.tolist(), strict=True)
-        self.linear = [  # equation, free number, factor, item
+        self.linear = [  # equation, free parameter, factor, item
             (c, int(q), float(constants.mixing[i, q]), values[k])
             for i, (c, k) in enumerate(free)
             for q in np.flatnonzero(constants.mixing[i])

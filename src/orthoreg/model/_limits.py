@@ -21,4 +21,4 @@ MAX_POINT_ROWS = 4  # rows of a run. Trajectories of longer runs can be matched
 SHARPENED_MODELS = 3  # best models whose constants are matched with full effort
 SHARPENED_GAP = 20.0  # nats behind the best model within which this is worth the time
 SAME_VALUE = 1e-6  # maximum relative difference between two forms of the same formula
-MIN_WEIGHT = 1e-3  # weight of a model that counts in averages
+MIN_WEIGHT = 1e-3  # minimum weight of a model included in averages

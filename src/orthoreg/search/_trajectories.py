@@ -349,7 +349,7 @@ class TermSearch:
         return Inclusion(np.clip(probability, 0.0, 1.0), np.clip(equations, 0.0, 1.0))
 
     def _prices(self, roles: _Roles) -> Float[np.ndarray, " P"]:
-        """Return the price of each free number that can be removed."""
+        """Return the price of each free parameter that can be removed."""
         return np.where(roles.is_open, self._score.term_price[roles.columns], 0.0)
 
     # -- initial fields ------------------------------------------------------------------

@@ -26,7 +26,7 @@ from ._expression import (
 )
 
 _MAX_EXPONENT = 12
-"""Maximum exponent of a monomial. Higher powers are not expanded."""
+"""Maximum exponent of a variable in a monomial."""
 _TWO, _MINUS_ONE = Number(2.0), Number(-1.0)
 _ODD = frozenset({"sinh", "tanh", "arctan", "arcsin"})  # have the same sign as their argument
 _POSITIVE = frozenset({"exp", "cosh"})

@@ -117,9 +117,9 @@ def _rates(span: Span) -> Offer | None:
 
 
 def _activations(span: Span) -> Offer | None:
-    """Return exponents of exp(-p/z), the Arrhenius law. They range from a small change over the
-    data to the largest change of exp(p*z). If even this function is a rounding error, return
-    None."""
+    """Return exponents p of exp(-p/z), the Arrhenius law, or None if z comes close to zero. They
+    range from a small change over the data to the largest change of exp(p*z), and are limited so
+    that the function exceeds rounding."""
     if not span.low > limits.MIN_RECIPROCAL_SHARE * span.high:
         return None
     change = 1 / span.low - 1 / span.high

@@ -100,7 +100,7 @@ class ParametricTerm:
 
 def symbols(item: Expression) -> int:
     """Return the number of variables, numbers and functions in a formula. Functions count twice.
-    Signs and the number one are free. A power counts as the product that it stands for."""
+    Signs and the number one do not count. A power counts as the product that it stands for."""
     match item:
         case Number(value):
             return int(abs(value) != 1)
