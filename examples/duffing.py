@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Duffing across wells
 #
-# x'' = x - x^3 - 0.15 x' has two wells, and all runs stay in the right one. A model with the
+# x'' = x - x^3 - 0.15 x' has two wells, and all runs stay in the right well. A model with the
 # correct terms also holds in the left well, which was never measured. The system is odd under (x,
 # v) -> (-x, -v). If this symmetry is given, it applies to the residual too.
 

@@ -147,7 +147,7 @@ def test_a_basis_that_is_not_marked_cannot_be_saved(model, tmp_path):
     other = og.load(_saved(model, tmp_path))
     field = replace(other.field_, basis=Unmarked(other.field_.basis))
     other.fit_ = replace(other.fit_, field=field)
-    with pytest.raises(InputError, match="cannot hold the functions of Unmarked; mark the class"):
+    with pytest.raises(InputError, match="cannot store the functions of Unmarked; mark the class"):
         other.save(tmp_path / "other.orthoreg")
     assert not (tmp_path / "other.orthoreg").exists()
 

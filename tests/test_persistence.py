@@ -235,7 +235,7 @@ FORGERIES = {
     "no certificate": (["certificate"], {}, "parts are inconsistent"),
     "no evidence": (["evidence"], {}, "parts are inconsistent"),
     "a support too small": (["evidence", "support"], [[True]], "parts are inconsistent"),
-    "a term that is none": (
+    "an unknown term": (
         ["evidence", "confounded"],
         [{"equation": 0, "term": 0, "other": 99, "correlation": 1.0, "advice": ""}],
         "fit together|inconsistent",

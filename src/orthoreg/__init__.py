@@ -1,6 +1,6 @@
 """Hybrid symbolic-neural system identification: dx/dt = equations + an orthogonal residual.
 
-A name is imported when it is first used, so that `import orthoreg` costs next to nothing.
+Names are imported when they are first used, so that `import orthoreg` takes almost no time.
 """
 
 import warnings
@@ -68,7 +68,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.2.0"
 
-# the block above, for the interpreter; a test compares the two
+# the imports above, for use at run time; a test compares the two
 _NAMES = {
     ".model.bootstrap": ("bootstrap",),
     ".model.discovery": ("discover",),
@@ -112,7 +112,7 @@ __all__ = ["__version__", "presets", *_HOMES]  # pyright: ignore[reportUnsupport
 
 
 def __getattr__(name: str) -> Any:
-    """A public name, or a public folder such as `orthoreg.plotting`."""
+    """Return a public name, or a public module such as `orthoreg.plotting`."""
     if name in _HOMES:
         value = globals()[name] = getattr(import_module(_HOMES[name], __name__), name)
         return value

@@ -1,8 +1,8 @@
-"""Figures with Matplotlib: chart data of a model, drawn by `rendering.figures`.
+"""Matplotlib figures of chart data of a model, drawn by `rendering.figures`.
 
-Each function returns the figure. `ax` takes Axes of the caller, as many as there are panels, row by
-row; title and notes are then left to the caller. A figure that is created here is not registered
-with pyplot: it is the return value, which a notebook shows.
+Each function returns the figure. `ax` takes existing Axes, one for each panel, row by row; title
+and notes are then not drawn. New figures are not registered with pyplot. A notebook shows the
+returned figure.
 """
 
 from collections.abc import Mapping, Sequence
@@ -42,15 +42,16 @@ def plot_forecast(
     interpolation: Mapping[str, str] | None = None,
     ax: GivenAxes = None,
 ) -> Figure:
-    """Plot forecasts beside the measured runs, with a row of panels for each state and a column for
-    each run; inputs are in thin panels below.
+    """Plot forecasts and measured runs, with a row of panels for each state, a column for each run,
+    and thin panels for inputs below.
 
-    `forecasts` is the result of `model.forecast(data)`, or the states at each run's own times as
-    arrays. A line ends where its forecast stopped. The panel is shaded from where a rollout left
-    the training data. If there are more runs than `most_runs`, those shown are evenly spaced from
-    the smallest forecast error to the largest. If there are more than six states, those with the
-    largest error are shown, unless `states` names others. An input whose `interpolation` is "hold"
-    is drawn in steps; pass `model.input_interpolation_`, or omit it to detect it from the data.
+    `forecasts` is the result of `model.forecast(data)`, or a list of arrays with the states at the
+    times of each run. A line ends where its forecast stopped. Panels are shaded from the time at
+    which a rollout left the training data. If there are more runs than `most_runs`, the runs shown
+    are evenly spaced from the smallest forecast error to the largest. If there are more than six
+    states, the states with the largest errors are shown, unless `states` names others. An input
+    whose `interpolation` is "hold" is drawn in steps; pass `model.input_interpolation_`, or omit
+    the argument to detect the interpolation from the data.
     """
     chart = forecast_chart(
         data, forecasts, interpolation=interpolation or {}, states=states, max_runs=most_runs
@@ -65,12 +66,12 @@ def plot_phase(
     states: Sequence[str] | None = None,
     ax: GivenAxes = None,
 ) -> Figure:
-    """Plot the learned flow under the measured runs; of a single state, its rate of change over its
-    value.
+    """Plot the learned flow and the measured runs, or the rate of change of a single state against
+    its value.
 
-    There is a panel for each pair of states, six at most: positions against their velocities if the
-    equations have any (x' = v), otherwise the most coupled states. `states` restricts the pairs to
-    some states. Other states and inputs are held at their mean.
+    There is a panel for each of at most six pairs of states: positions against their velocities if
+    there are any (x' = v), otherwise the most coupled states. `states` restricts the pairs. All
+    other states and inputs are fixed at their means.
     """
     check_columns(model, data, "plot_phase", closed=True)
     among = chosen_names(states, data.state_names, "plot_phase", "states")
@@ -86,11 +87,11 @@ def plot_residual(
     ax: GivenAxes = None,
 ) -> Figure:
     """Plot the size of the residual network at the measured states, with a panel for each equation
-    that has one; without a network, the error of the equations against the measured derivatives.
+    with a network. Without a network, plot the error of the equations relative to the derivatives.
 
-    Each panel shows the two variables that the values depend on most. Six equations with the
-    largest share are shown, unless `states` names others. `words` are written under the title, such
-    as the verdict of a summary.
+    Each panel shows the two variables on which the values depend most. The six equations with the
+    largest values are shown, unless `states` names others. `words`, such as the verdict of a
+    summary, are written below the title.
     """
     check_columns(model, data, "plot_residual")
     return figures.draw_residual(state_maps(model, data, states), words, ax)
@@ -99,20 +100,20 @@ def plot_residual(
 def plot_selection(
     model: AbstractModel, *, states: Sequence[str] | None = None, ax: GivenAxes = None
 ) -> Figure:
-    """Plot error against the number of terms, on the rows that were fitted and on others, with a
-    panel for each equation and a ring around the terms in use. There is no ring if trajectories
-    chose other terms than those of the path.
+    """Plot errors on fitted and on other rows against the number of terms, with a panel for each
+    equation and a ring around the terms in use. There is no ring if trajectories selected terms
+    that are not on the path.
 
-    The band around the error on rows that were not fitted is a standard error of its comparison
-    with the best; an `InformationCriterion` holds no rows out and has its penalised error there.
-    Six equations with the largest error are shown, unless `states` names others.
+    The band around the error on other rows is the standard error of its difference from the best.
+    An `InformationCriterion` holds out no rows; its penalised error is shown instead. The six
+    equations with the largest errors are shown, unless `states` names others.
     """
     check_is_fitted(model)
     chart = error_paths(model, states)
     if chart is None:
         raise InputError(
-            "plot_selection needs a model whose fit chose terms by a selection, as that of "
-            "OrthoReg() does; older model files do not keep it."
+            "plot_selection needs a model whose terms were chosen by a selection, such as "
+            "OrthoReg(); older model files do not contain the selection."
         )
     return figures.draw_paths(chart, ax)
 

@@ -1,6 +1,7 @@
-"""Ready estimators: the recommended one, the paper's three, and its other pipelines.
+"""Ready-to-use estimators: the recommended default, the three methods of the paper, and further
+pipelines.
 
-Those of the paper use its library, network, derivative targets, optimiser and weights.
+The estimators of the paper use its library, network, derivative targets, optimiser and weights.
 """
 
 import math
@@ -88,7 +89,7 @@ def paper_l2(magnitude: float = 0.005, sparsity: float = 0.001, seed: int = 0) -
 def paper_pure(sparsity: float = 0.001, seed: int = 0) -> OrthoReg:
     """Return the paper's purely symbolic model, trained by Adam.
 
-    The paper does not state mu; 0.001 is that of its L2 hybrid.
+    The paper does not state mu; 0.001 is the value of its L2 hybrid.
 
     Parameters
     ----------
@@ -165,7 +166,7 @@ def selection_refit(threshold: float = 0.045, seed: int = 0) -> OrthoReg:
     Parameters
     ----------
     threshold
-        of STLSQ, in the units of coefficients.
+        threshold of STLSQ, in the units of the coefficients.
     seed
         seed of the random numbers.
 
@@ -212,4 +213,4 @@ PRESETS = {
         recommended, paper_orthoreg, paper_l2, paper_pure, lasso, two_stage, selection_refit,
     )
 }  # fmt: skip
-"""Every preset by its name."""
+"""All presets by name."""

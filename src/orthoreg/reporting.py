@@ -37,7 +37,7 @@ if TYPE_CHECKING:  # both import the search for formulas
     from .model.discovery import Discovery
     from .model.explanation import Explanation
 
-_MIN_CHANGE = 0.01  # of a coefficient: smaller changes are not reported
+_MIN_CHANGE = 0.01  # relative change of a coefficient; smaller changes are not reported
 
 
 def report(
@@ -56,9 +56,10 @@ def report(
 ) -> Path:
     """Write one self-contained HTML file about a fitted model and return its path.
 
-    It opens in any browser without a network: equations with intervals, verdict and advice, then
-    charts of forecasts, flow, residual, terms and errors, the data in numbers, and how to make
-    all of it again. Without data, charts that need data are omitted.
+    The report opens in any browser without a network connection. It contains equations with
+    intervals, verdict and advice, charts of forecasts, flow, residual, terms and errors, statistics
+    of the data, and instructions to reproduce the model. Without data, charts that need data are
+    omitted.
 
     Parameters
     ----------
@@ -67,18 +68,19 @@ def report(
     path
         the file to write.
     data, t, u
-        measurements to show the model on: a `Dataset`, or states with times `t` and inputs `u`.
+        measurements to compare with the model: a `Dataset`, or states with times `t` and inputs
+        `u`.
     explanation, discovery
         results of `model.explain` and `discover` to show.
     summary, forecasts
-        results of `model.summary` and `model.forecast`, if they were computed before.
+        results of `model.summary` and `model.forecast`, if already computed.
     title, command
-        the heading, and the command line that a reader may repeat.
+        the heading, and the command line for reproducing the model.
 
     Returns
     -------
     path
-        of the file.
+        path of the file.
 
     Examples
     --------
@@ -111,7 +113,7 @@ def report(
 
 @one_thread()
 def report_page(model: AbstractModel, data: Dataset | None = None, **parts: Any) -> str:
-    """Return the report as text; `parts` are the keywords of `collect`."""
+    """Return the report as HTML text; `parts` are keyword arguments of `collect`."""
     return render(collect(model, data, **parts))
 
 
@@ -126,8 +128,8 @@ def collect(
     title: str | None = None,
     command: str = "",
 ) -> ReportData:
-    """Return everything that a report shows. `forecasts` are those of `forecast_sample(data)`, if
-    they were computed before."""
+    """Return the content of a report. `forecasts` are those of `forecast_sample(data)`, if already
+    computed."""
     parts: dict[str, Any] = {}
     is_closed = model.output_names_ == model.state_names_
     if data is not None:
@@ -223,7 +225,7 @@ def _proposals(explanation: "Explanation", model: AbstractModel) -> tuple[Propos
 def _earlier(
     explanation: "Explanation", model: AbstractModel, data: Dataset | None, findings: Findings
 ) -> Earlier | None:
-    """The explained model, if the report is about another one that accepted its proposals."""
+    """The explained model, if the report describes a model that accepted its proposals."""
     if explanation.model is model:
         return None
     before: Findings = explanation.model.summary(data)
@@ -259,7 +261,7 @@ def _forecast_error(findings: Findings) -> str:
     return f"{error}, {scores.forecasts_failed} of {scores.forecasts} ended early"
 
 
-# -- how to repeat it ----------------------------------------------------------------------
+# -- reproduction --------------------------------------------------------------------------
 
 
 def _repeat(model: AbstractModel, data: Dataset | None, command: str) -> Repeat:
@@ -283,7 +285,7 @@ def _repeat(model: AbstractModel, data: Dataset | None, command: str) -> Repeat:
 
 
 def _code(model: AbstractModel, data: Dataset | None) -> str:
-    """A script that makes the model and this page again."""
+    """A script that reproduces the model and this page."""
     lines = [f"data = {_reading(data)}", f"model = {model!r}", "model.fit(data)"]
     text = "\n".join([*lines, "report(model, 'report.html', data=data)"])
     parts = [part for part in ast.walk(ast.parse(text)) if isinstance(part, ast.Name)]

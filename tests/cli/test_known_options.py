@@ -76,7 +76,7 @@ def test_a_file_says_the_same_and_options_add_to_it(table, tmp_path, capsys):
     [
         (["--known", "x = v"], "A known equation must be such as \"x' = v\""),
         (["--known", "q' = v"], "--known names 'q', which is not an equation"),
-        (["--value", "g"], "--value must be such as g=9.81"),
+        (["--value", "g"], "--value must have the form g=9.81"),
         (["--bound", "v' v < 0"], "A bound must be such as"),
         (["--bound", "k <= 0"], "--bound names 'k', which is not a constant"),
         (["--relation", "coef(x, v) > 0"], "--relation must be such as"),

@@ -33,10 +33,8 @@ def show(path, *options):
 def test_a_fit_that_fails_says_so_and_what_to_do(angles, capsys):
     assert fit(angles) == 0
     out = capsys.readouterr().out
-    assert (
-        "theta' = 0" in out and "The equations do not explain theta': its trajectories over" in out
-    )
-    assert "1. theta' is no function of the columns given" in out and "[second-order]" in out
+    assert "theta' = 0" in out and "The equations do not explain theta': the misfit of its" in out
+    assert "1. theta' is not a function of the given columns" in out and "[second-order]" in out
     assert "explains" not in out.replace("columns and rates together explain", "")
 
 
@@ -73,7 +71,7 @@ def test_intervals_and_probabilities_are_kept(tmp_path, capsys):
     assert values["summary"]["source"] is None
     assert run(["show", str(tmp_path / "m.orthoreg")]) == 0
     out = capsys.readouterr().out
-    assert "95% interval" in out and "This summary is of the fit alone" in out
+    assert "95% interval" in out and "This summary covers the fit alone" in out
 
 
 def test_mistakes_get_one_sentence(tmp_path, capsys):

@@ -55,7 +55,7 @@ WRONG = [
     ("good", ["--delimiter", '"'], ["--delimiter must be", "quote"]),
     ("again", [], ["line 32", "6 then 0", "start of a run", "pass --group, the column"]),
     ("unsorted", [], ["Sort the rows by 't'", "(line 4)", "pass --group, the column"]),
-    ("doubled", [], ["line 4", "keep one, or their mean (line 4)"]),
+    ("doubled", [], ["line 4", "Keep one of the rows with the same time, or their mean (line 4)"]),
     ("interleaved", [], ["more than once", "pass --group, the column"]),
     ("short", [], ["2 points", "the estimate of derivatives needs at least 3 in each run"]),
     ("uneven", ["--preset", "lasso"], ["equal time steps", "Choose another --preset."]),
@@ -67,7 +67,7 @@ WRONG = [
     ("texts", [], ["line 3", "'x' holds 'off'", "pass --missing 'off'"]),
     ("", [], ["is a folder"]),
     ("good", ["--states", ""], ["--states must name at least one column"]),
-    ("good", ["--states", "x,x"], ["--states must differ from each other"]),
+    ("good", ["--states", "x,x"], ["--states must be distinct"]),
     ("good", ["--time", ""], ["--time must name a column"]),
     ("good", ["--inputs", "u"], ["no column 'u'"]),
     ("good", ["--group", ""], ["--group must name a column"]),
@@ -150,7 +150,7 @@ def refused(arguments: list[str], capsys, monkeypatch) -> str:
 @pytest.mark.parametrize("out", ["/proc/out", "/proc/deeper/out"])
 def test_a_folder_that_cannot_be_made_is_refused_first(tables, capsys, monkeypatch, out):
     arguments = ["fit", str(tables / "good.csv"), *COLUMNS, "--out", out]
-    assert "can be written; '/proc' is not" in refused(arguments, capsys, monkeypatch)
+    assert "writable folder; '/proc' is not" in refused(arguments, capsys, monkeypatch)
 
 
 def test_a_link_to_nothing_is_no_folder(tables, capsys, monkeypatch):
@@ -162,7 +162,7 @@ def test_a_link_to_nothing_is_no_folder(tables, capsys, monkeypatch):
 @pytest.mark.skipif(not os.path.isdir("/proc"), reason="needs a folder that refuses files")
 @pytest.mark.parametrize(
     ("out", "words"),
-    [("/proc/x.csv", "can be written"), ("/dev/null", "is a device"),
+    [("/proc/x.csv", "writable folder"), ("/dev/null", "is a device"),
      ("{folder}/good.csv/x.csv", "no folder")],
 )  # fmt: skip
 @pytest.mark.parametrize(

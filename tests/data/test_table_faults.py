@@ -35,7 +35,7 @@ def test_sensors_that_write_at_their_own_times_are_filled_in(tmp_path):
     options = dict(long=("name", "value"), group=None)
     with pytest.raises(DataError, match="line 3: 'x' has no value .* fill=True to fill"):
         read_table(written(tmp_path, content), "t", ["x", "y"], **options)
-    with pytest.raises(DataError, match="no row has a value in all columns"):
+    with pytest.raises(DataError, match="no row has values in all columns"):
         read_table(written(tmp_path, content), "t", ["x", "y"], repair=True, **options)
     data = read_table(written(tmp_path, content), "t", ["x", "y"], fill=True, **options)
     np.testing.assert_allclose(
@@ -157,8 +157,8 @@ def test_a_wrong_option_is_named(tmp_path, options):
     ("content", "words"),
     [
         ("t,x\n0,1.5 mm\n", "line 2: column 'x' holds '1.5 mm', which is not a number. Write "
-                              "only numbers into cells, and the unit into the header: 'x ["),
-        ("t,x\n0,15%\n", "the unit into the header"),
+                              "only numbers in cells, and the unit in the header: 'x ["),
+        ("t,x\n0,15%\n", "the unit in the header"),
         ("t,x\n0,1.5D-3\n", "Write exponents with E"),
         ("t,x\n0,1\n1,2\nTotal,3\n", "line 4: column 't' holds 'Total', which is not a number. "
                                       "Remove the line if it is not a measurement, or pass "

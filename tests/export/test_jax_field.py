@@ -119,7 +119,7 @@ def test_inputs_and_time():
         field = model.to_jax()
         value = field(0.0, jnp.asarray(X[3]), u=u[3])
         assert_allclose(value, model.predict(X[3:4], u[3:4])[0], rtol=1e-12)
-        with pytest.raises(InputError, match="has the inputs 'u0'; call it with u="):
+        with pytest.raises(InputError, match="has the inputs 'u0'; pass their values as u="):
             field(0.0, X[0])
         with pytest.raises(InputError, match=r"u must have the shape \(1,\); got \(2,\)"):
             field(0.0, X[0], u=[1.0, 2.0])

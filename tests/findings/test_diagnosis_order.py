@@ -17,7 +17,7 @@ def found(data, library=LIBRARY):
 def test_angles_without_velocities_are_of_second_order(noise):
     advice, states = found(swings(keep=[0], noise=noise))
     assert advice.code == "second-order" and states == [0]
-    assert "theta' is no function of the columns" in advice.text
+    assert "theta' is not a function of the given columns" in advice.text
     assert "--positions theta on the command line, Dataset.from_positions" in advice.text
 
 
@@ -38,7 +38,7 @@ def test_two_positions_of_coupled_oscillators_are_both_named():
 
     data = runs_of(slope, starts(4, [-1] * 4, [1] * 4), 20, 300, ["p", "q", "v", "w"], keep=[0, 1])
     advice, states = found(data)
-    assert states == [0, 1] and "p' and q' are no function" in advice.text
+    assert states == [0, 1] and "p' and q' are not a function" in advice.text
 
 
 @pytest.mark.parametrize("noise", [0.0, 0.02])

@@ -143,7 +143,7 @@ def test_without_data_it_is_of_the_fit_or_the_last_one():
     data = complete("decay")
     model = og.OrthoReg(og.Polynomial(1), ALONE).fit(data)
     of_fit = model.summary()
-    assert of_fit.source is None and any("of the fit alone" in note for note in of_fit.notes)
+    assert of_fit.source is None and any("covers the fit alone" in note for note in of_fit.notes)
     assert "rows of the fit" in of_fit.verdict.text
     made = model.summary(data, forecasts=[])
     assert model.summary() is made

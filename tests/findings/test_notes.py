@@ -19,7 +19,7 @@ def row(*, library_share=0.0, residual_share=0.2, overlap=0.0):
 @pytest.mark.parametrize(("library_share", "share", "said"), [(0.8, 0.2, True), (0.4, 0.2, False),
                                                            (0.8, 0.001, False)])  # fmt: skip
 @pytest.mark.parametrize(("is_selected", "reason"), [
-    (False, "; a lower sparsity lets them in."),
+    (False, "; decrease sparsity to include them."),
     (True, " because they did not hold on other rows."),
 ])  # fmt: skip
 def test_a_residual_that_the_library_holds_is_pointed_out(
@@ -32,12 +32,12 @@ def test_a_residual_that_the_library_holds_is_pointed_out(
 
 def test_an_overlapping_residual_calls_for_orthogonality():
     notes = certificate_notes([row(library_share=0.8, overlap=0.1)], (), is_selected=True)
-    assert len(notes) == 1 and "a higher orthogonality keeps them out" in notes[0]
+    assert len(notes) == 1 and "increase orthogonality to prevent this" in notes[0]
 
 
 def test_a_notable_orthogonal_residual_is_explained_once():
     notes = certificate_notes([row(), row()], (), is_selected=True)
-    assert len(notes) == 1 and "that term's coefficient absorbs part of it" in notes[0]
+    assert len(notes) == 1 and "the coefficient of this term absorbs part of it" in notes[0]
     assert certificate_notes([row(residual_share=0.001)], (), is_selected=True) == []
 
 

@@ -1,4 +1,4 @@
-"""Whether an equation that leaves more than noise is rough or wrong, by trajectories."""
+"""Whether an equation whose misfit exceeds the noise is rough or wrong, by trajectories."""
 
 from dataclasses import replace
 

@@ -108,7 +108,7 @@ def test_an_unstable_system_that_inputs_hold_is_not_called_chaotic():
     advice = chaotic(lambda z: np.column_stack([z[:, 1], 25 * z[:, 0] + z[:, 2]]), data, 1e-3)
     assert advice is not None
     assert advice.text.startswith(
-        "The system is chaotic or unstable: nearby states under the same inputs part by "
+        "The system is chaotic or unstable: nearby states under the same inputs diverge "
     )
 
 

@@ -147,9 +147,9 @@ def test_scores_that_were_not_measured_are_not_shown():
 @pytest.mark.parametrize(
     ("is_selected", "overlap", "reason"),
     [
-        (False, 0.0, "terms that were left out; a lower sparsity lets them in."),
+        (False, 0.0, "terms that were left out; decrease sparsity to include them."),
         (True, 0.0, "terms that were left out because they did not hold"),
-        (True, 0.1, "terms; a higher orthogonality keeps them out of it."),
+        (True, 0.1, "terms; increase orthogonality to prevent this."),
     ],
 )
 def test_a_residual_that_the_library_could_represent_is_pointed_out(

@@ -81,8 +81,8 @@ def test_residual_and_equations_are_told_apart():
     found = verdict(equation(0.01, residual=True, alone=0.5))
     assert found.code == "needs-residual"
     assert found.text == (
-        "Equations and residual together explain x' within 1% on held-out rows; the equations "
-        "alone leave 50% of x'."
+        "Equations and residual together explain x' within 1% on held-out rows; without the "
+        "residual, the error of x' is 50%."
     )
 
 
@@ -159,8 +159,8 @@ def test_terms_that_are_probably_wrong_are_limited_by_noise():
     result = verdict(known, score)
     assert result.code == "noise-limited"
     assert result.text.endswith(
-        "which is noise; but other terms explain y' as well: the chosen ones are correct with a "
-        "probability of 14%."
+        "which is noise; but other terms explain y' as well: the selected terms are correct with "
+        "a probability of 14%."
     )
     assert "x' and y'" in result.text
     assert sentence_of(score, "").endswith("with a probability of 14%.")

@@ -64,7 +64,7 @@ def test_an_input_that_a_controller_writes_in_each_row_is_held(held_runs, noise,
     assert not np.any(model.field_.weights)
     summary = model.summary(data)
     assert all(one.status == "explained" for one in summary.scores.equations)
-    assert any(note.startswith("u is read as held between rows") for note in summary.notes)
+    assert any(note.startswith("u is treated as held between rows") for note in summary.notes)
 
 
 @pytest.mark.parametrize("library", ["x + x_dot + u", "x + u"])
@@ -74,7 +74,7 @@ def test_a_smooth_input_stays_smooth_whatever_the_library_lacks(library, noise, 
     data = dataset([driven(seed, period) for seed in range(3)], noise)
     model = og.OrthoReg(library).fit(data)
     assert model.input_interpolation_ == {"u": "cubic"}
-    assert not any("read as held" in note for note in model.summary(data).notes)
+    assert not any("treated as held" in note for note in model.summary(data).notes)
 
 
 def test_a_smooth_input_beside_a_held_one_stays_smooth(held_runs):

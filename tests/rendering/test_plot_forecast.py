@@ -114,8 +114,8 @@ def test_of_many_states_those_with_the_largest_error_are_shown_and_the_figure_sa
 def test_the_caller_chooses_states(chain):
     figure = plot_forecast(chain, [run.states for run in chain], states=["p9", "q0"])
     assert [axes.get_ylabel() for axes in figure.axes[::3]] == ["p9", "q0"]
-    assert "2 of 20 states, as asked" in said(figure)
-    with pytest.raises(InputError, match=r"names 'p99', which is none of the states .*Did you"):
+    assert "2 of 20 states, as requested" in said(figure)
+    with pytest.raises(InputError, match=r"names 'p99', which is not one of the states .*Did you"):
         plot_forecast(chain, [run.states for run in chain], states=["p99"])
 
 

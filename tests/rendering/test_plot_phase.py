@@ -170,7 +170,7 @@ def test_a_model_of_other_targets_has_no_flow(swing):
 
 def test_data_of_other_columns_are_refused(swing_model):
     data = og.Dataset.from_arrays(np.ones((5, 2)) * np.arange(5.0)[:, None], 0.1, names=["a", "b"])
-    with pytest.raises(InputError, match="the model knows 'x', 'v'; the data have 'a', 'b'"):
+    with pytest.raises(InputError, match="was fitted to 'x', 'v'; the data have 'a', 'b'"):
         plot_phase(swing_model, data)
 
 

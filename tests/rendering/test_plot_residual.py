@@ -128,7 +128,7 @@ def test_runs_too_short_for_derivatives_say_so(swing_model):
     )
     figure = plot_residual(swing_model, data)
     (text,) = figure.axes[0].texts
-    assert "not known here" in text.get_text() and "at least" in text.get_text()
+    assert "is unknown" in text.get_text() and "at least" in text.get_text()
     assert layout_faults(figure) == []
 
 
@@ -166,5 +166,5 @@ def test_units_of_the_residual_are_those_of_the_derivative(pendulum_runs, pendul
 
 
 def test_an_equation_that_is_none_is_refused(damped, poor):
-    with pytest.raises(InputError, match="names 'y', which is none of the equations 'x', 'v'"):
+    with pytest.raises(InputError, match="names 'y', which is not one of the equations 'x', 'v'"):
         plot_residual(poor, damped, states=["y"])

@@ -199,7 +199,7 @@ def test_fit_discovers_on_the_command_line(tmp_path, capsys):
         assert run([*arguments, *option]) == 2
         assert f"does not accept {option[0]}" in capsys.readouterr().err
     assert run([*arguments[:-1], "--minutes", "1"]) == 2
-    assert "--minutes belongs to --discover" in capsys.readouterr().err
+    assert "--minutes requires --discover" in capsys.readouterr().err
 
 
 @pytest.mark.slow

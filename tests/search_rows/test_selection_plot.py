@@ -101,7 +101,7 @@ def test_there_is_no_ring_if_trajectories_chose_terms_that_are_not_on_the_path()
 
 
 def test_a_model_without_a_selection_has_no_path():
-    with pytest.raises(InputError, match="plot_selection needs a model whose fit chose terms"):
+    with pytest.raises(InputError, match="plot_selection needs a model whose terms were chosen"):
         plot_selection(model(1, sparsity=0.1))
 
 

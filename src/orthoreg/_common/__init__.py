@@ -1,1 +1,1 @@
-"""Code that all packages use: errors, progress, files, worker processes, contracts."""
+"""Code shared by all packages: errors, progress, files, worker processes, contracts."""

@@ -1,6 +1,6 @@
-"""Code for NumPy and JAX arrays alike that imports JAX only when it is needed.
+"""Code that works with NumPy and JAX arrays and imports JAX only when it is needed.
 
-Importing JAX takes longer than most fits. An annotation `Arrays` therefore checks only the shape
+Importing JAX takes longer than most fits. The annotation `Arrays` therefore checks only the shape
 and the element type, and `pytree` only records a class. `register_pytrees` registers the recorded
 classes with JAX before a function is traced.
 
@@ -25,7 +25,7 @@ else:
     Arrays = Any
 
 Mask = Bool[np.ndarray, "c K"]
-"""Which equation may use which library term."""
+"""Mask (equations x terms) of the library terms that each equation may use."""
 
 Class = TypeVar("Class", bound=type)
 _lock = threading.Lock()
@@ -33,7 +33,7 @@ _unregistered: list[tuple[type, Sequence[str]]] = []
 
 
 def pytree(*, meta: Sequence[str] = ()) -> Callable[[Class], Class]:
-    """Mark a dataclass that JAX may trace. Fields in `meta` are static, all others are traced."""
+    """Mark a dataclass as traceable by JAX. Fields in `meta` are static, all others are traced."""
 
     def mark(cls: Class) -> Class:
         with _lock:
@@ -73,7 +73,7 @@ def _register(cls: type, meta: Sequence[str]) -> None:
 
 
 def namespace(*arrays: Any) -> Any:
-    """Return `jax.numpy` if one of the arrays belongs to JAX, else `numpy`."""
+    """Return `jax.numpy` if any of the arrays is a JAX array, otherwise `numpy`."""
     if all(isinstance(array, np.ndarray | np.generic | float | int) for array in arrays):
         return np
     import jax.numpy as jnp
@@ -85,7 +85,7 @@ def namespace(*arrays: Any) -> Any:
 
 
 def put(array: Any, index: Any, value: Any, xp: Any) -> Any:
-    """Return the array with one entry replaced; NumPy's array is changed."""
+    """Return the array with one entry replaced; a NumPy array is changed in place."""
     if xp is not np:
         return array.at[index].set(value)
     array[index] = value
@@ -93,7 +93,7 @@ def put(array: Any, index: Any, value: Any, xp: Any) -> Any:
 
 
 def loop(count: int, body: Callable[[Any, Any], Any], carry: Any, xp: Any) -> Any:
-    """Return carry after carry = body(i, carry) for i = 0 ... count - 1."""
+    """Return `carry` after the updates carry = body(i, carry) for i = 0 ... count - 1."""
     if xp is not np:
         import jax
 
@@ -106,7 +106,8 @@ def loop(count: int, body: Callable[[Any, Any], Any], carry: Any, xp: Any) -> An
 def repeat_while(
     should_continue: Callable[[Any], Any], body: Callable[[Any], Any], carry: Any, xp: Any
 ) -> Any:
-    """Return carry after repeating carry = body(carry)."""
+    """Return `carry` after the updates carry = body(carry) while `should_continue(carry)` is
+    true."""
     if xp is not np:
         import jax
 
@@ -119,7 +120,7 @@ def repeat_while(
 def choose(
     condition: Any, yes: Callable[..., Any], no: Callable[..., Any], parts: tuple[Any, ...], xp: Any
 ) -> Any:
-    """Return yes(*parts) or no(*parts); only that one is computed."""
+    """Return yes(*parts) or no(*parts); only the chosen function is evaluated."""
     if xp is not np:
         import jax
 

@@ -1,4 +1,4 @@
-"""Files: atomic writes, patterns of paths, stores that fsspec can read, and decompression."""
+"""Files: atomic writes, path patterns, remote stores through fsspec, and decompression."""
 
 import bz2
 import glob
@@ -35,7 +35,7 @@ def existing_model(path: str | os.PathLike[str]) -> Path:
 
 @contextmanager
 def atomic_write(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """Open a temporary file next to `path`, and move it to `path` at the end.
+    """Open a temporary file next to `path`, and rename it to `path` at the end.
 
     If an error occurs, an existing file is unchanged and the temporary file is deleted.
     """
@@ -102,7 +102,7 @@ def existing(path: Any) -> File:
     file = Path(path)
     if not file.is_file():
         raise DataError(
-            f"'{path}' is a folder; name a table in it, or all as '{file / '*.csv'}'."
+            f"'{path}' is a folder; pass a table in it, or all tables as '{file / '*.csv'}'."
             if file.is_dir()
             else f"There is no file '{path}'. Check the path."
         )
@@ -141,7 +141,7 @@ def opened(file: File) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def local(file: File) -> Iterator[Path]:
-    """Provide a local path to a file. A remote file is copied to a temporary folder."""
+    """Provide a local path to a file, after copying remote files to a temporary folder."""
     if isinstance(file, Path):
         yield file
         return
@@ -242,7 +242,7 @@ def _zstd(stream: IO[bytes]) -> Any:
 
 @final
 class _Bounded(io.RawIOBase):
-    """A stream that raises an error if a small file unpacks to a very large one."""
+    """A stream that raises an error if a small file unpacks to an implausibly large size."""
 
     def __init__(self, stream: Any, file: Path):
         self._stream, self._name = stream, file.name
@@ -265,11 +265,11 @@ class _Bounded(io.RawIOBase):
 
 
 def detect_encoding(opening: bytes, source: str) -> str:
-    """Return the encoding of a text from its first bytes."""
+    """Return the encoding of a text, detected from its first bytes."""
     first_text = opening.removeprefix(b"\xef\xbb\xbf").lstrip()[:14].lower()
     if first_text.startswith((b"<!doctype html", b"<html")):
         raise DataError(
-            f"{source} is a web page, not a table; perhaps a page was saved in place of the file. "
+            f"{source} is a web page, not a table; perhaps a page was saved instead of the file. "
             f"Download the table itself."
         )
     if first_text.startswith((b'{"', b"[{", b"[[", b'{ "')):

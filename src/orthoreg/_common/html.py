@@ -10,7 +10,7 @@ _NUMBER = "padding:.3em 0 .3em .8em;vertical-align:top;text-align:right;white-sp
 
 @final
 class Markup(str):
-    """HTML, which `escape` does not change."""
+    """HTML that `escape` leaves unchanged."""
 
 
 def escape(text: str) -> str:
@@ -42,7 +42,7 @@ def _table(columns: Sequence[str], rows: Sequence[Sequence[str]], attributes: Se
 
 
 def html_lines(lines: Sequence[str]) -> str:
-    """Return lines of HTML, such as equations in MathML, below each other."""
+    """Return lines of HTML, such as equations in MathML, as a block."""
     inside = "".join(f'<div style="padding:.2em 0;overflow-x:auto">{line}</div>' for line in lines)
     return f'<div style="font-size:1.15em">{inside}</div>' if lines else ""
 

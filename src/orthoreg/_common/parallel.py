@@ -1,4 +1,4 @@
-"""One function applied to many items, in this process or on a Dask cluster; threads of BLAS."""
+"""Application of a function to many items, in this process or on a Dask cluster; BLAS threads."""
 
 import operator
 import time
@@ -12,11 +12,11 @@ from .errors import InputError, OrthoregError, missing_extra
 from .progress import progress
 
 MANY_ROWS = 200_000
-"""Rows. Moments of at least so many rows are computed by several threads."""
+"""Minimum number of rows for computing moments with several threads."""
 
-_FAN_IN = 8  # results that are added in one task of the cluster
+_FAN_IN = 8  # results that one cluster task adds
 _MAX_IDLE = 120.0  # seconds without any worker
-_RETRIES = 2  # of an item, in case an error was temporary: a lost connection, no memory
+_RETRIES = 2  # of an item, for temporary errors such as a lost connection or a lack of memory
 _client: ContextVar[Any] = ContextVar("the Dask client in use", default=None)
 
 
@@ -24,8 +24,8 @@ _client: ContextVar[Any] = ContextVar("the Dask client in use", default=None)
 def one_thread(rows: int = 0) -> Iterator[None]:
     """Limit BLAS to one thread within the block, unless there are at least `MANY_ROWS` rows.
 
-    Several threads do not speed up small matrices, but wait for each other: on a machine with other
-    load, a fit of 600 rows took 28 seconds of CPU time with two threads and 5 with one.
+    With small matrices, several threads only wait for each other: on a busy machine, a fit of 600
+    rows took 28 seconds of CPU time with two threads and 5 seconds with one thread.
     """
     from threadpoolctl import threadpool_limits
 
@@ -79,7 +79,8 @@ def map_in_order(
     *,
     sizes: Sequence[int] | None = None,
 ) -> list[Any]:
-    """Return function(item) for each item, in order. `sizes` are their rows, for the progress."""
+    """Return function(item) for each item, in order. `sizes` are numbers of rows for the progress
+    bar."""
     client, sizes = _client.get(), sizes or [1] * len(items)
     if client is None or not items:
         with progress(description, sum(sizes)) as show:
@@ -98,8 +99,8 @@ def map_reduce(
     """Return the sum of function(item) over all items, added in order as a tree.
 
     Only a few results are held at a time. The tree depends only on the number of items. The result
-    therefore has the same digits in this process and on a cluster, even if workers die; their
-    results are computed again by other workers.
+    therefore has the same digits in this process and on a cluster, even if workers die and other
+    workers repeat their work.
     """
     client, sizes = _client.get(), sizes or [1] * len(items)
     if client is None:
@@ -117,7 +118,7 @@ def map_reduce(
 
 
 def as_completed(function: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[tuple[int, Any]]:
-    """Yield the index of each item and function(item), in the order in which the cluster finishes.
+    """Yield the index of each item and function(item), in order of completion on the cluster.
 
     If a call or its worker failed, the exception is yielded instead of the result.
     """
@@ -163,14 +164,14 @@ def _connected(target: Any) -> tuple[Any, list[Any]]:
         n_workers=target, threads_per_worker=1, dashboard_address=":0", memory_limit="auto",
         silence_logs=50,
     )  # fmt: skip
-    # workers that die and do not restart in time, as on a busy machine, are replaced
+    # replaces workers that die and do not restart in time, as on a busy machine
     local.adapt(minimum=target, maximum=target, interval="5s")
     client = distributed.Client(local, set_as_default=False)
     return client, [client, local]
 
 
 def _submitted(client: Any, function: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
-    # the function is a task, so that it is sent once, and again if the worker that holds it dies
+    # as a task, the function is sent only once, and again only if the worker that holds it dies
     shared = client.submit(_identity, function, pure=False)
     return [
         client.submit(operator.call, shared, item, pure=False, retries=_RETRIES) for item in items
@@ -192,7 +193,8 @@ def _gathered(
     sizes: Sequence[int],
     item_futures: list[Any] | None = None,
 ) -> list[Any]:
-    """Return the results. Progress counts finished `item_futures`, by default `futures`."""
+    """Return the results of `futures`. Progress counts finished `item_futures`, by default
+    `futures`."""
     from distributed import KilledWorker, wait
 
     item_futures, pending = futures if item_futures is None else item_futures, list(futures)
@@ -259,7 +261,7 @@ class _Tree:
 
 @final
 class _CallWithProgress:
-    """Calls a function, and shows before each call the work done so far and its rate."""
+    """Calls a function and, before each call, shows the work done so far and its rate."""
 
     def __init__(self, show: Callable[[float, str], None], sizes: Sequence[int]):
         self._show, self._sizes, self._done, self._index = show, list(sizes), 0, 0

@@ -33,9 +33,9 @@ def working(description: str) -> Iterator[None]:
 
 @contextmanager
 def step(description: str) -> Iterator[None]:
-    """Show the name of a step at the spinner of `working`, if there is one.
+    """Show the name of a step next to the spinner of `working`, if there is a spinner.
 
-    Also a decorator: `@step("Choosing terms")`.
+    It can also be used as a decorator: `@step("Choosing terms")`.
     """
     spinner = _spinner.get()
     if spinner is None:
@@ -51,7 +51,7 @@ def step(description: str) -> Iterator[None]:
 
 @contextmanager
 def progress(description: str, total: float | None) -> Iterator[Callable[[float, str], None]]:
-    """Provide a function that takes the amount of work done and a remark, and draws a bar."""
+    """Provide a function that draws a bar from the amount of work done and a remark."""
     started = time.monotonic()
     shown: list[tuple[Any, Any]] = []
 

@@ -10,7 +10,7 @@ from typing import Any, Self
 
 
 class AbstractEstimator:
-    """Parameters, representation and tags, as `clone`, pipelines and searches require.
+    """Parameters, representation and tags, as required by `clone`, pipelines and searches.
 
     The constructor stores all its arguments unchanged, under their own names.
     """
@@ -100,9 +100,9 @@ def check_is_fitted(model: Any) -> None:
 
 
 def validate_data(model: Any, *arrays: Any, **options: Any) -> Any:
-    """Check arrays and frames by scikit-learn's function of the same name.
+    """Check arrays and frames with scikit-learn's function of the same name.
 
-    It sets `n_features_in_` and, for a frame, `feature_names_in_`.
+    The function sets `n_features_in_` and, for a frame, `feature_names_in_`.
     """
     from sklearn.utils.validation import validate_data
 

@@ -1,4 +1,4 @@
-"""Model files: JSON and arrays in one zip file, rebuilt from known parts; nothing is run."""
+"""Model files: JSON and arrays in one zip file, rebuilt from known parts without running code."""
 
 from ._archive import VERSION as VERSION
 from ._archive import migrate as migrate

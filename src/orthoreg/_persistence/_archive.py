@@ -24,7 +24,7 @@ def migrate(manifest: Manifest, arrays: Arrays) -> tuple[Manifest, dict[str, np.
     migrated = dict(arrays)
     if manifest["version"] < 2:
         manifest, migrated = _from_1(manifest, migrated)
-    # older files have no second order, and other names of losses
+    # older files have no second-order equations, and other names for losses
     return {"velocity_of": {}, "estimated": [], **_with_renamed_losses(manifest)}, migrated
 
 
@@ -44,7 +44,8 @@ def _with_renamed_losses(value: Any) -> Any:
 def _from_1(
     manifest: Manifest, arrays: dict[str, np.ndarray]
 ) -> tuple[Manifest, dict[str, np.ndarray]]:
-    """Convert version 1, which had no evidence, one kind of network, and at first no gates."""
+    """Convert version 1, which had no evidence, only one kind of network, and initially no
+    gates."""
     field = manifest["field"]
     if field.get("composed"):
         raise ModelFileError(
@@ -56,7 +57,7 @@ def _from_1(
     )  # fmt: skip
     params = _recipes_from_1(params)
     if params.get("selection") is not None and params.get("sparsity") is not None:
-        params["selection"] = None  # both were allowed; the selection had no effect
+        params["selection"] = None  # was allowed together with sparsity, without effect
     first = params.pop("$first", None)
     if first is not None:
         params |= {"selection": first, "sparsity": None}
@@ -110,7 +111,7 @@ def _recipe_from_1(value: Any) -> Any:
 
 _MANIFEST, _ARRAYS, _DIGEST = "manifest.json", "arrays.safetensors", "digest.sha256"
 _MAX_MANIFEST, _MAX_ARRAYS = 2**24, 2**31  # bytes
-_FREE_SIZE = 2**26  # bytes. Larger entries may unpack to at most _MAX_EXPANSION times their size
+_FREE_SIZE = 2**26  # bytes; larger entries may unpack to at most _MAX_EXPANSION times their size
 _MAX_EXPANSION = 50
 
 
@@ -146,9 +147,9 @@ def read_model(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, 
             )
     except ModelFileError:
         raise
-    except Exception:  # zipfile and zlib raise many types for damaged bytes
+    except Exception:  # zipfile and zlib raise many types of errors for damaged files
         raise ModelFileError(
-            f"{damaged}: it is cut short, damaged or of another kind. Save the model again."
+            f"{damaged}: it is truncated, damaged or of another type. Save the model again."
         ) from None
     manifest: dict[str, Any] = {}
     try:
@@ -179,7 +180,7 @@ def _check_sizes(entries: list[zipfile.ZipInfo], size: int, damaged: str) -> Non
     limits = {_MANIFEST: _MAX_MANIFEST, _ARRAYS: _MAX_ARRAYS, _DIGEST: 64}
     names = sorted(entry.filename for entry in entries)
     if names != sorted(limits):
-        raise ModelFileError(f"{damaged}: it holds {quoted(names)}.")
+        raise ModelFileError(f"{damaged}: it contains {quoted(names)}.")
     for entry in entries:
         max_size = max(_FREE_SIZE, _MAX_EXPANSION * min(entry.compress_size, size))
         if entry.file_size > min(limits[entry.filename], max_size):

@@ -1,5 +1,5 @@
-"""A fitted field with what resamples say about its terms, the paths of a selection, and what a
-refinement found, as JSON and arrays.
+"""A fitted field, the evidence for its terms, the paths of a selection, and the result of a
+refinement as JSON and arrays.
 """
 
 import dataclasses
@@ -43,7 +43,7 @@ def field_parts(field: HybridField) -> tuple[dict[str, Any], dict[str, np.ndarra
     }
     if registered(manifest["basis"]) is not type(field.basis):
         raise InputError(
-            f"A model file cannot hold the functions of {manifest['basis']}; mark the class with "
+            f"A model file cannot store the functions of {manifest['basis']}; mark the class with "
             f"orthoreg's `part`."
         )
     if field.region is not None:
@@ -58,7 +58,7 @@ def field_parts(field: HybridField) -> tuple[dict[str, Any], dict[str, np.ndarra
 
 
 def field_from_parts(manifest: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> HybridField:
-    """Return the field that `field_parts` described; formulas are parsed, not evaluated."""
+    """Return the field from the output of `field_parts`. Formulas are parsed, not evaluated."""
     variables = tuple(manifest["variables"])
     parameters = tuple(manifest["parameters"])
     symbols = _symbols(len(variables), parameters)
@@ -72,7 +72,7 @@ def field_from_parts(manifest: Mapping[str, Any], arrays: Mapping[str, np.ndarra
     region = None
     if "fade" in manifest:
         fade = Gate(manifest["fade"]).fade  # which checks it
-        held = arrays.get("region.held")  # nothing is held by a gate that lets it vanish
+        held = arrays.get("region.held")  # None if the residual vanishes far away
         region = Region(
             arrays["region.rate"], arrays["region.landmarks"], fade, held,
             arrays.get("region.period"),
@@ -106,7 +106,8 @@ def _basis(kind: str, arrays: Mapping[str, np.ndarray], n_variables: int) -> Abs
 
 
 def _symbols(count: int, parameters: Sequence[str]) -> list[str]:
-    """Return the names of variables in formulas: v0, v1, ..., or vv0 next to such parameters."""
+    """Return names for variables in formulas: v0, v1, ..., or vv0, ... if parameters have such
+    names."""
     prefix = "v"
     while any(f"{prefix}{i}" in parameters for i in range(count)):
         prefix += "v"
@@ -116,7 +117,7 @@ def _symbols(count: int, parameters: Sequence[str]) -> list[str]:
 def evidence_parts(
     evidence: TermEvidence | None,
 ) -> tuple[dict[str, Any] | None, dict[str, np.ndarray]]:
-    """What resamples say about the terms, as manifest entries and arrays."""
+    """Return the evidence for terms as manifest entries and arrays."""
     if evidence is None:
         return None, {}
     pairs = [encode(dataclasses.asdict(pair)) for pair in evidence.pairs]
@@ -137,7 +138,7 @@ def evidence_parts(
 def evidence_from_parts(
     entries: Mapping[str, Any] | None, arrays: Mapping[str, np.ndarray], shape: tuple[int, ...]
 ) -> TermEvidence | None:
-    """The evidence that `evidence_parts` described, for coefficients of this shape."""
+    """Return the evidence from the output of `evidence_parts`, for coefficients of this shape."""
     if entries is None:
         return None
     probability, interval = arrays["evidence.probability"], arrays["evidence.interval"]
@@ -149,7 +150,7 @@ def evidence_from_parts(
     for pair in pairs:
         if not (0 <= pair.equation < shape[0] and 0 <= min(pair.term, pair.other)
                 and max(pair.term, pair.other) < shape[1]):  # fmt: skip
-            raise ModelFileError("The model file is inconsistent: a confounded term is none.")
+            raise ModelFileError("The model file is inconsistent: a term is unknown.")
     matched = bool(entries.get("from_trajectories", False))
     equations = arrays.get("evidence.equation_probability")
     if equations is not None:
@@ -158,7 +159,7 @@ def evidence_from_parts(
 
 
 def _check_field(field: HybridField) -> None:
-    """Raise ModelFileError for arrays that are not finite or inconsistent."""
+    """Raise ModelFileError if arrays are inconsistent or not finite."""
     n_variables, n_outputs = len(field.features.variables), len(field.features.allowed)
     expected: dict[str, tuple[Any, tuple[int, ...]]] = {
         "coefficients": (field.coefficients, (n_outputs, len(field.features.terms))),
@@ -187,7 +188,7 @@ def check_array(name: str, array: Any, shape: tuple[int, ...]) -> None:
 
 
 def path_parts(selected: SelectionResult | None) -> dict[str, Any] | None:
-    """Return the paths as plain data, without the moments that they were chosen from."""
+    """Return the paths of a selection as plain data, without its moments."""
     if selected is None or not selected.paths:
         return None
     paths = [
@@ -204,7 +205,7 @@ def path_parts(selected: SelectionResult | None) -> dict[str, Any] | None:
 def paths_from_parts(
     entries: Mapping[str, Any] | None, shape: tuple[int, ...]
 ) -> SelectionResult | None:
-    """Return the selection that `path_parts` described, for coefficients of this shape."""
+    """Return the selection from the output of `path_parts`, for coefficients of this shape."""
     if entries is None:
         return None
     paths = [_path(path, shape[1]) for path in entries["paths"]]
@@ -230,9 +231,7 @@ def _supports(rows: Sequence[Sequence[int]], n_terms: int) -> np.ndarray:
     result = np.zeros((len(rows), n_terms), dtype=bool)
     for index, row in enumerate(rows):
         if not all(isinstance(k, int) and 0 <= k < n_terms for k in row):
-            raise ModelFileError(
-                "The model file is inconsistent: a path names a term that is none."
-            )
+            raise ModelFileError("The model file is inconsistent: a path names an unknown term.")
         result[index, list(row)] = True
     return result
 
@@ -252,7 +251,7 @@ def refinement_parts(
 def refinement_from_parts(
     entries: Mapping[str, Any] | None, arrays: Mapping[str, np.ndarray], field: HybridField
 ) -> Refinement | None:
-    """Return the refinement of a field that `refinement_parts` described."""
+    """Return the refinement of a field from the output of `refinement_parts`."""
     if entries is None:
         return None
     plain = {name: decode(entries[name]) for name in _PLAIN}
@@ -282,7 +281,7 @@ def uncertainty_from_parts(
     field: HybridField,
     prefix: str,
 ) -> Uncertainty | None:
-    """Return the uncertainty of a field's constants that `uncertainty_parts` described."""
+    """Return the uncertainty of a field's constants from the output of `uncertainty_parts`."""
     if entries is None or f"{prefix}.covariance" not in arrays:
         return None
     places = tuple((int(equation), int(term)) for equation, term in entries["places"])

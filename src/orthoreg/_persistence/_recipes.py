@@ -1,4 +1,4 @@
-"""Recipes as JSON: each registered part is rebuilt from its fields, nothing else is."""
+"""Recipes as JSON. Only registered parts are rebuilt, from their fields."""
 
 import dataclasses
 import math
@@ -30,12 +30,12 @@ def encode(value: Any) -> Any:
         }
         return {"$kind": type(value).__name__, **fields}
     raise InputError(
-        f"{value!r} cannot be saved in a model file, which holds only parts of orthoreg."
+        f"{value!r} cannot be saved in a model file, which can contain only parts of orthoreg."
     )
 
 
 def decode(value: Any) -> Any:
-    """Return the value that `encode` encoded."""
+    """Return the value from the output of `encode`."""
     if isinstance(value, list):
         return [decode(item) for item in value]
     if not isinstance(value, dict):

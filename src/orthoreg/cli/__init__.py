@@ -13,16 +13,16 @@ _MODULES = {
     "simulate": "_simulate", "show": "_present", "report": "_present", "adapt": "_update",
     "refine": "_update", "explain": "_explain", "export": "_present", "reproduce": "_paper",
 }  # fmt: skip
-"""The module of each command, in the order of the help: only that of the command is imported."""
+"""Module of each command, in the order of the help. Only the requested module is imported."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run a command and exit: code 0 on success, 2 on a user's mistake, 1 on a bug in orthoreg."""
+    """Run a command and exit: 0 on success, 2 on a user error, 1 on a bug in orthoreg."""
     sys.exit(run(sys.argv[1:] if arguments is None else list(arguments)))
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run a command and return its exit code, with a sentence on standard error if it is not 0."""
+    """Run a command and return its exit code. Errors are printed on standard error."""
     import_commands(next(iter(arguments), ""))
     from ._app import ARGUMENTS, app, options_of
     from ._output import in_options
@@ -39,8 +39,11 @@ def run(arguments: Sequence[str]) -> int:
 def exit_code(
     app: Any, arguments: Sequence[str], program: str, reword: Callable[[str], str] = str
 ) -> int:
-    """Run a Typer application and return its exit code, with one sentence on standard error if it
-    is not 0. `reword` is applied to messages of this package."""
+    """Run a Typer application and return its exit code.
+
+    An error is printed as one sentence on standard error. `reword` is applied to messages of this
+    package.
+    """
     try:
         result = app(args=list(arguments), prog_name=program, standalone_mode=False)
         return result if isinstance(result, int) else 0
@@ -57,7 +60,7 @@ def exit_code(
     except KeyboardInterrupt:
         return 130
     except Exception as error:
-        if hasattr(error, "format_message"):  # a usage error of the command line itself
+        if hasattr(error, "format_message"):  # a usage error found by the parser
             sentence = str(getattr(error, "format_message")()).rstrip(".")  # noqa: B009
             command = getattr(getattr(error, "ctx", None), "command_path", program)
             return _refuse(f"{sentence}. See '{command} --help'.")
@@ -73,7 +76,7 @@ def exit_code(
 
 
 def import_commands(name: str) -> None:
-    """Import the module of a command, or all modules if there is no such command."""
+    """Import the module of a command, or all modules if the command is unknown."""
     modules = [_MODULES[name]] if name in _MODULES else dict.fromkeys(_MODULES.values())
     for module in modules:
         import_module(f".{module}", __name__)

@@ -12,11 +12,11 @@ app = typer.Typer(
     help="Equations, a neural residual orthogonal to them, and forecasts, from time series.",
 )
 
-ARGUMENTS: ContextVar[tuple[str, ...]] = ContextVar("what the command was called with", default=())
+ARGUMENTS: ContextVar[tuple[str, ...]] = ContextVar("command-line arguments", default=())
 
 
 def command_line() -> str:
-    """Return the running command as it would be written in a shell."""
+    """Return the running command as shell input."""
     return shlex.join(["orthoreg", *ARGUMENTS.get()])
 
 
@@ -48,17 +48,17 @@ Tables = Annotated[
     list[Path],
     typer.Argument(
         help="Table of measurements: CSV (may be compressed), Excel, Parquet, Feather or Arrow. "
-        "Several tables, or a pattern such as 'runs/*.csv', are one run each.",
+        "If there are several tables, or a pattern such as 'runs/*.csv', each file is one run.",
         callback=_existing_tables,
     ),
 ]
 
 
-TimeColumn = Annotated[str | None, typer.Option(help="Column with the times, if renamed.")]
+TimeColumn = Annotated[str | None, typer.Option(help="Time column, if its name has changed.")]
 GroupColumn = Annotated[str | None, typer.Option(help="Column that identifies the run.")]
 ModelOut = Annotated[Path | None, typer.Option(help="Model file to write.")]
 Minutes = Annotated[
-    float | None, typer.Option(help="Stop the search after this many minutes; keep the best.")
+    float | None, typer.Option(help="Stop the search after this many minutes and keep the best.")
 ]
 Workers = Annotated[
     int | None,
@@ -66,7 +66,7 @@ Workers = Annotated[
 ]
 Cluster = Annotated[
     str | None,
-    typer.Option(help="Address of a Dask scheduler with workers: tcp://host:8786."),
+    typer.Option(help="Address of a Dask scheduler, such as tcp://host:8786."),
 ]
 
 
@@ -79,7 +79,7 @@ def _print_version(asked: bool) -> None:
 
 
 def options_of(command: str) -> dict[str, str]:
-    """Return the options of a command by the names of its parameters; empty if it is unknown."""
+    """Return the options of a command by parameter name; empty if the command is unknown."""
     from . import import_commands
 
     import_commands(command)

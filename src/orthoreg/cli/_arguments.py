@@ -17,7 +17,7 @@ PRESET_NAMES = [
     "recommended", "paper_orthoreg", "paper_l2", "paper_pure", "lasso", "two_stage",
     "selection_refit",
 ]  # fmt: skip
-"""The names in `presets.PRESETS`, which takes seconds to import."""
+"""Names in `presets.PRESETS`, repeated here because the import of `presets` takes seconds."""
 
 _DELIMITERS = {
     "comma": ",", "semicolon": ";", "tab": "\t", "\\t": "\t", "space": " ", "bar": "|",
@@ -31,17 +31,17 @@ def names_in(text: str) -> list[str]:
 
 
 def positions_in(text: str) -> dict[str, str | None]:
-    """Return the columns of positions with those of their velocities: 'theta' or 'theta:omega'."""
+    """Return the velocity column of each position, or None, from text such as 'theta:omega,x'."""
     velocity_of: dict[str, str | None] = {}
     for part in names_in(text):
         position, colon, velocity = (word.strip() for word in part.partition(":"))
         if not position or (colon and not velocity):
             raise InputError(
-                f"--positions must be columns such as theta, or theta:omega with the column of "
-                f"the velocity; got '{part}'."
+                f"--positions must name columns, such as theta, or theta:omega with the velocity "
+                f"column; got '{part}'."
             )
         if position in velocity_of:
-            raise InputError(f"--positions must differ from each other; '{position}' repeats.")
+            raise InputError(f"--positions must be distinct; '{position}' occurs more than once.")
         velocity_of[position] = velocity or None
     return velocity_of
 
@@ -60,7 +60,7 @@ def numbers_in(text: str, what: str) -> list[float]:
 
 
 def delimiter_in(text: str | None) -> str | None:
-    """Return the character of --delimiter, which may be written as a word."""
+    """Return the character of --delimiter, which may be given as a word."""
     if text is None:
         return None
     character = _DELIMITERS.get(text.lower(), text)
@@ -72,7 +72,7 @@ def delimiter_in(text: str | None) -> str | None:
 
 
 def one_of(value: str, known: list[str], what: str) -> None:
-    """Refuse a value that is not a known one."""
+    """Raise an error if a value is not among the known values."""
     if value not in known:
         raise InputError(
             f"{what} must be one of {quoted(known)}; got '{value}'.{suggestion(value, known)}"
@@ -80,7 +80,7 @@ def one_of(value: str, known: list[str], what: str) -> None:
 
 
 def check_strength(value: float | None, option: str, *, may_be_infinite: bool = False) -> None:
-    """Refuse a weight that is negative, not a number, or infinite if that is not allowed."""
+    """Raise an error if a weight is negative, NaN, or infinite without permission."""
     if value is None or (value >= 0 and (may_be_infinite or math.isfinite(value))):
         return
     limit = "at least 0 (inf for the projection)" if may_be_infinite else "finite and at least 0"
@@ -88,7 +88,7 @@ def check_strength(value: float | None, option: str, *, may_be_infinite: bool = 
 
 
 def check_names(data: Any, library: Any, physics: Any) -> None:
-    """Refuse names in formulas that no column has, before heavy imports."""
+    """Raise an error if a formula contains an unknown name, before heavy imports."""
     if library is None and physics is None:
         return
     from ..physics import bind_physics
@@ -111,7 +111,7 @@ def check_names(data: Any, library: Any, physics: Any) -> None:
 
 
 def check_file(out: Path, example: str = "table.csv", option: str = "--out") -> None:
-    """Refuse an --out, or another `option`, that cannot be a file. Creates nothing."""
+    """Raise an error if --out, or another `option`, cannot be a file. Nothing is created."""
     if out.is_dir():
         raise InputError(
             f"{option} must be a file; '{out}' is a folder. Add a file name, such as "
@@ -126,7 +126,7 @@ def check_file(out: Path, example: str = "table.csv", option: str = "--out") -> 
 
 
 def check_folder(out: Path) -> None:
-    """Refuse an --out that cannot be a folder. Creates nothing."""
+    """Raise an error if --out cannot be a folder. Nothing is created."""
     parent = out.resolve()
     if out.is_symlink() and not parent.exists():
         raise InputError(
@@ -141,22 +141,22 @@ def check_folder(out: Path) -> None:
 
 
 def _check_writable(folder: Path) -> None:
-    """Refuse a folder in which a file cannot be created. Permissions alone are not sufficient, as
-    in /proc or on a full disk."""
+    """Raise an error if a file cannot be created in the folder. Checking permissions is not enough,
+    for example in /proc or on a full disk."""
     try:
         with tempfile.TemporaryFile(dir=folder) as probe:
             probe.write(b"0")
     except OSError as error:
         raise InputError(
-            f"--out must be in a folder that can be written; '{folder}' is not "
-            f"({error.strerror}). Choose another."
+            f"--out must be in a writable folder; '{folder}' is not writable "
+            f"({error.strerror}). Choose another folder."
         ) from None
 
 
 def inputs_of(
     model: "AbstractModel", file: Path | None, until: float, reading: dict[str, Any]
 ) -> Any:
-    """Return the model's inputs in a table, at the times of its rows."""
+    """Return the model's inputs, interpolated between the rows of a table; None without inputs."""
     from ..data import read_table
     from ..simulation import SampledInput
     from ._reading import in_unit_of
@@ -168,15 +168,15 @@ def inputs_of(
         return None
     if file is None:
         raise InputError(
-            f"The model has inputs ({', '.join(names)}); give a table with them and their times "
-            f"as --inputs."
+            f"The model has inputs ({', '.join(names)}); pass a table of inputs and times as "
+            f"--inputs."
         )
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DataWarning)  # an input may well be constant
+        warnings.simplefilter("ignore", DataWarning)  # an input may be constant
         given = read_table(file, model.columns_["time"], names, **in_unit_of(model, reading))
     if given.n_runs > 1:
         raise InputError(
-            f"--inputs must be a table of one run; '{file}' holds {given.n_runs}. Keep one of them."
+            f"--inputs must be a table of one run; '{file}' has {given.n_runs} runs. Keep one run."
         )
     first, last = float(given.times[0]), float(given.times[-1])
     rounding = 1e-9 * until
@@ -189,7 +189,7 @@ def inputs_of(
 
 
 def interpolation_in(text: str | None, names: Sequence[str]) -> str | dict[str, str] | None:
-    """Return 'cubic', 'linear' or 'hold' for all inputs, or by input for 'u=hold,v=linear'."""
+    """Return one kind of interpolation, or a kind for each input, as in 'u=hold,v=linear'."""
     from ..simulation import Interpolation
 
     if text is None:
@@ -201,7 +201,7 @@ def interpolation_in(text: str | None, names: Sequence[str]) -> str | dict[str, 
     chosen = dict(part.split("=", 1) for part in names_in(text) if "=" in part)
     if len(chosen) < len(names_in(text)):
         raise InputError(
-            f"--interpolation must be such as 'hold', or 'u=hold,v=linear'; got '{text}'."
+            f"--interpolation must have the form 'hold' or 'u=hold,v=linear'; got '{text}'."
         )
     for name, kind in chosen.items():
         one_of(name, list(names), "An input in --interpolation")
@@ -211,13 +211,13 @@ def interpolation_in(text: str | None, names: Sequence[str]) -> str | dict[str, 
 
 @contextmanager
 def on_cluster(workers: int | None, address: str | None) -> Iterator[None]:
-    """Run the enclosed work on local workers, or on those of a scheduler at an address."""
+    """Run the enclosed work on local workers, or on the workers of a scheduler."""
     from .._common.parallel import cluster
 
     if workers is not None and address is not None:
         raise InputError(
-            "--workers starts local workers and --cluster takes those of a scheduler; leave one "
-            "of them out."
+            "--workers starts local workers, and --cluster uses the workers of a scheduler; omit "
+            "one of these options."
         )
     with cluster(address if workers is None else workers):
         yield
@@ -226,11 +226,11 @@ def on_cluster(workers: int | None, address: str | None) -> Iterator[None]:
 def check_discovery(
     discover: bool, alone: Mapping[str, object], preset: str, given: Mapping[str, object]
 ) -> None:
-    """Refuse options that do not apply to --discover, or options in `alone` without it."""
+    """Raise an error for options that --discover does not accept, or that require --discover."""
     if not discover:
         for name, value in alone.items():
             if value:
-                raise InputError(f"{name} belongs to --discover; leave it out without that.")
+                raise InputError(f"{name} requires --discover; add --discover or omit {name}.")
         return
     others = [f"--{name}" for name in given if name not in ("library", "physics")]
     others = [{"--augmentation": "--residual"}.get(name, name) for name in others]
@@ -238,5 +238,5 @@ def check_discovery(
         others.append("--preset")
     if others:
         raise InputError(
-            f"--discover searches for equations only and does not accept {others[0]}; leave it out."
+            f"--discover searches for equations only and does not accept {others[0]}; omit it."
         )

@@ -1,5 +1,5 @@
-"""The `explain` command. Proposals are stored beside its report, so that accepting one does not
-search again.
+"""The `explain` command. Proposals are stored beside the report, so that accepting a proposal does
+not repeat the search.
 """
 
 import hashlib
@@ -52,7 +52,7 @@ class StoredExplanation:
     additions: "tuple[Addition, ...]"
 
     def addition(self, number: int) -> "Addition":
-        """Return the addition of a proposal by its number."""
+        """Return the addition of the proposal with this number."""
         if not 0 <= number < len(self.additions):
             raise InputError(
                 f"There are {len(self.additions)} proposals, counted from 0; got {number}."
@@ -74,7 +74,7 @@ def search_key(model: Path, data: "Dataset", functions_of_time: bool) -> str:
 
 
 def write_stored(path: Path, key: str, explanation: "Explanation") -> None:
-    """Write the proposals."""
+    """Write the proposals to a file."""
     values = {
         "key": key,
         "text": repr(explanation),
@@ -88,7 +88,7 @@ def write_stored(path: Path, key: str, explanation: "Explanation") -> None:
 
 
 def read_stored(path: Path, key: str) -> StoredExplanation | None:
-    """Return the proposals for exactly this model and these data, or None."""
+    """Return the stored proposals, or None if the key of model and data differs."""
     from ..model.explanation import Addition
 
     try:
@@ -129,7 +129,7 @@ def explain(
     page = report or model.with_name("explained.html")
     if (out is None) != (accept is None):
         raise InputError(
-            "--accept and --out must be used together: the proposal, and its model file."
+            "--accept and --out must be used together: the proposal and the model file to write."
         )
     if out is not None:
         check_file(out, "model.orthoreg")

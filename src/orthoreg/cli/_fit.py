@@ -98,27 +98,27 @@ FunctionsOfTime = Annotated[
 Known = Annotated[
     list[str] | None,
     typer.Option(
-        help='A known equation, "theta\' = omega", or a part of one, '
+        help='Known equation, "theta\' = omega", or part of an equation, '
         '"omega\' = -g/L*sin(theta) + ...". Other names are constants. Can be repeated.'
     ),
 ]
 Value = Annotated[
     list[str] | None,
-    typer.Option(help="The value of a constant, g=9.81; others are estimated. Can be repeated."),
+    typer.Option(help="Value of a constant, g=9.81; others are estimated. Can be repeated."),
 ]
 BoundOption = Annotated[
     list[str] | None,
     typer.Option(
         "--bound",
-        help='A bound on a coefficient, "omega\': omega <= 0", or on a constant, '
-        '"0.1 <= L <= 2". Repeat for more.',
+        help='Bound on a coefficient, "omega\': omega <= 0", or on a constant, '
+        '"0.1 <= L <= 2". Can be repeated.',
     ),
 ]
 Relation = Annotated[
     list[str] | None,
     typer.Option(
-        help='A linear relation between coefficients, "coef(x, x*y) = -coef(y, x*y)". Repeat for '
-        "more."
+        help='Linear relation between coefficients, "coef(x, x*y) = -coef(y, x*y)". Can be '
+        "repeated."
     ),
 ]
 PhysicsFile = Annotated[
@@ -163,10 +163,10 @@ def fit(
     plots: Plots = False,
     as_json: Json = False,
 ) -> None:
-    """Learn equations and residual from a table; print equations, verdict and advice.
+    """Learn equations and a residual from a table, and print equations, verdict and advice.
 
-    Writes the model, an HTML report and the summary as text and JSON. The preset sets all omitted
-    options.
+    Also write the model, an HTML report, and the summary as text and JSON. The preset sets all
+    omitted options.
     """
     check_folder(out)
     one_of(preset, PRESET_NAMES, "--preset")
@@ -193,7 +193,7 @@ def fit(
                 **reading,
             )  # fmt: skip
             if preset == "recommended" or library is not None:
-                sample = getattr(runs, "sample", runs)  # of data in chunks
+                sample = getattr(runs, "sample", runs)  # chunked data have a sample
                 check_names(sample, settings.get("library"), settings.get("physics"))
         with working("Starting"):  # heavy imports, once all options are known to be valid
             from ..presets import PRESETS
@@ -233,7 +233,7 @@ def _parts(library: str | None, residual: int | None) -> dict[str, object]:
 @final
 @dataclass(frozen=True, eq=False)
 class _Result:
-    """A fitted model with its summary and the files that were written: model, report, others."""
+    """A fitted model, its summary, and the files written: model, report, others."""
 
     model: "AbstractModel"
     summary: "Summary"
@@ -306,7 +306,7 @@ def _entries(result: _Result, notes: list[str]) -> dict[str, Any]:
 
 
 def _print(result: _Result, name: str, runs: "Dataset | ChunkedDataset") -> None:
-    """Print the result for people."""
+    """Print the result as text."""
     from ..simulation import interpolation_words
 
     console = terminal()
@@ -329,7 +329,7 @@ def physics_in(
     relations: list[str] | None,
     file: Path | None,
 ) -> "Physics | None":
-    """Return the physics of the options and the file; None if nothing is given."""
+    """Return the known physics from options and file, or None without any."""
     if not (known or values or bounds or relations or file):
         return None
     from ..physics import parse_bound, parse_equation, physics_of, read_fields
@@ -350,12 +350,12 @@ def physics_in(
 
 
 def _constant(text: str) -> tuple[str, float]:
-    """Return name and number of 'g=9.81'."""
+    """Return the name and the number in text such as 'g=9.81'."""
     name, sign, number = (part.strip() for part in text.partition("="))
     try:
         value = float(number)
     except ValueError:
         value = math.nan
     if not sign or not name or not math.isfinite(value):
-        raise InputError(f"--value must be such as g=9.81; got '{text}'.")
+        raise InputError(f"--value must have the form g=9.81; got '{text}'.")
     return name, value

@@ -1,8 +1,8 @@
-"""What commands print: tables for people, one JSON object for programs, and errors in the words of
-the command line.
+"""Output of commands: tables for people, one JSON object for programs, and errors that name
+command-line options.
 
-Rich and `orthoreg.findings` are imported when something is printed: every command imports this
-module, and a user's mistake is reported without them.
+Rich and `orthoreg.findings` are imported only when output is printed: every command imports this
+module, and user errors need neither.
 """
 
 import json
@@ -46,8 +46,11 @@ _ANOTHER_PRESET = "Choose another --preset."
 
 
 def in_options(message: str, options: Mapping[str, str]) -> str:
-    """Replace arguments in a message by options, such as {'group': '--group'}. Advice about parts
-    without an option is removed; a command with presets suggests another preset instead."""
+    """Replace argument names in a message by `options`, such as {'group': '--group'}.
+
+    Advice about components without an option is removed. Commands with presets suggest another
+    preset instead.
+    """
     written: list[str] = []
 
     def hide(found: re.Match[str]) -> str:
@@ -82,7 +85,7 @@ def _with_options(text: str, options: Mapping[str, str]) -> str:
     return re.sub(named, lambda found: re.sub(name, lambda word: options[word[1]], found[0]), text)
 
 
-_WIDE = 200  # columns of an output that is no terminal: no table wraps
+_WIDE = 200  # columns of output that is not a terminal, so that no table wraps
 
 
 def terminal() -> "Console":
@@ -124,7 +127,7 @@ def size_of(data: Any) -> str:
 
 
 def print_reading(console: "Console", name: str | None, data: Any) -> None:
-    """Print what was read, with notes and repairs."""
+    """Print the name and size of data, with notes and repairs."""
     if name is not None:
         console.print(f"{name}: {size_of(data)}", markup=False)
     for note in data.notes:
@@ -133,7 +136,7 @@ def print_reading(console: "Console", name: str | None, data: Any) -> None:
 
 
 def data_entries(paths: Any, runs: Any) -> dict[str, Any]:
-    """Return the tables, numbers of runs and samples, and the notes of reading them."""
+    """Return JSON entries: the tables, the numbers of runs and samples, and notes on reading."""
     return {
         "data": paths,
         "reading": [asdict(note) for note in runs.notes],
@@ -175,7 +178,7 @@ def print_files(console: "Console", paths: Sequence[Path]) -> None:
 
 @contextmanager
 def collected_warnings() -> Iterator[list[str]]:
-    """Print our own warnings on standard error, and collect them for JSON."""
+    """Print warnings of this package on standard error, and collect them for JSON."""
     notes: list[str] = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -187,5 +190,5 @@ def collected_warnings() -> Iterator[list[str]]:
 
 
 def _current_options() -> dict[str, str]:
-    """Return the options of the running command by the names of its parameters."""
+    """Return the options of the running command by parameter name."""
     return options_of(next(iter(ARGUMENTS.get()), ""))

@@ -1,4 +1,4 @@
-"""The commands around the paper: `demo`, its benchmark systems (`generate`), `reproduce`."""
+"""Commands related to the paper: `demo`, `generate` (benchmark systems) and `reproduce`."""
 
 import os
 import subprocess
@@ -62,7 +62,7 @@ def demo(
         splits, forecasts = {}, {}
         with working("Forecasting the test splits"):
             for split, data in test.items():
-                if split is Split.ext:  # from the starts of the ID runs, scored on what follows
+                if split is Split.ext:  # starts of the ID runs, scored on later times
                     starts = test[Split.id].states[test[Split.id].offsets[:-1]]
                     times = [0.0, *data.times[: data.run_lengths[0]]]
                     forecasts[split] = model.simulate(starts, times).runs()
@@ -159,7 +159,7 @@ def generate(
     if difficulty is not None:
         one_of(difficulty, list(DIFFICULTIES), "--difficulty")
         if system != "pendulum":
-            raise InputError(f"--difficulty is for the pendulum; leave it out for '{system}'.")
+            raise InputError(f"--difficulty applies to the pendulum; omit it for '{system}'.")
         chosen = Pendulum.of_difficulty(difficulty)
     check_file(out)
     with working("Simulating"):
@@ -184,7 +184,7 @@ _SETTINGS = {"ignore_unknown_options": True, "allow_extra_args": True, "help_opt
 def reproduce(context: typer.Context) -> int:
     """Run the paper's experiments, from a clone of the repository.
 
-    The same as `python -m paper` in the clone, with the same arguments.
+    Equivalent to `python -m paper` in the clone, with the same arguments.
     """
     repository = _repository()
     if repository is None and context.args == ["--help"]:
@@ -197,7 +197,7 @@ def reproduce(context: typer.Context) -> int:
         )
     paths = [str(repository / "src"), str(repository), os.environ.get("PYTHONPATH", "")]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, paths))}
-    # -P: another folder `paper` in the current directory is not imported
+    # -P prevents the import of another folder `paper` in the current directory
     command = [sys.executable, "-P", "-m", "paper", *context.args]
     code = subprocess.call(command, env=environment)
     return code if code >= 0 else 1

@@ -1,4 +1,4 @@
-"""The commands that present a model: `show`, `report` and `export`."""
+"""Commands that present a model: `show`, `report` and `export`."""
 
 import sys
 from pathlib import Path
@@ -116,7 +116,7 @@ def export(
     model: ModelFile,
     format: Annotated[
         str | None,
-        typer.Option(help=f"{', '.join(_FORMATS)}. Default: by the suffix of --out, or text."),
+        typer.Option(help=f"{', '.join(_FORMATS)}. Default: from the suffix of --out, else text."),
     ] = None,
     out: Annotated[
         Path | None, typer.Option(help="File to write. Default: standard output.")

@@ -1,4 +1,4 @@
-"""The options of all commands that read a table."""
+"""Options of all commands that read a table."""
 
 import inspect
 import re
@@ -54,8 +54,8 @@ _OPTIONS: dict[str, tuple[Any, Any]] = {
         Annotated[
             str | None,
             _option(
-                "Unit of the times, and so of all rates: ns, us, ms, s, min, h or d. Dates, and "
-                "numbers with a unit in the header, are converted to it."
+                "Unit of times, and therefore of all rates: ns, us, ms, s, min, h or d. Dates, and "
+                "numbers with a unit in the header, are converted to this unit."
             ),
         ],
         None,
@@ -67,7 +67,7 @@ _OPTIONS: dict[str, tuple[Any, Any]] = {
     "long": (
         Annotated[
             str | None,
-            _option("Columns with names and values of a long table, as sensor:reading."),
+            _option("Columns with names and values of a long table, such as sensor:reading."),
         ],
         None,
     ),
@@ -86,7 +86,7 @@ _OPTIONS: dict[str, tuple[Any, Any]] = {
         Annotated[
             bool,
             _option(
-                "Repair, and interpolate missing values between measured ones smoothly.",
+                "Repair, and interpolate missing values smoothly between measured values.",
                 "--fill",
             ),
         ],
@@ -96,14 +96,14 @@ _OPTIONS: dict[str, tuple[Any, Any]] = {
         Annotated[
             int | None,
             _option(
-                "Rows per chunk, in whole runs, for tables that do not fit into memory; 262144 for "
-                "files beyond 2 GiB.",
+                "Rows per chunk, in whole runs, for tables that do not fit into memory. Default "
+                "for files above 2 GiB: 262144.",
                 min=100,
             ),
         ],
         None,
     ),
-    "gap": (Annotated[float, _option("Time steps, beyond which an interval is a gap.")], 10.0),
+    "gap": (Annotated[float, _option("Multiple of the time step that is a gap.")], 10.0),
 }
 
 
@@ -141,15 +141,15 @@ def _pair(text: str | None) -> tuple[str, str] | None:
     name, colon, value = (part.strip() for part in text.partition(":"))
     if not (name and colon and value):
         raise InputError(
-            f"--long must be two columns, one with names and one with values, as sensor:reading; "
-            f"got '{text}'."
+            f"--long must be two columns, one with names and one with values, such as "
+            f"sensor:reading; got '{text}'."
         )
     return name, value
 
 
 def in_unit_of(model: "AbstractModel", reading: dict[str, Any]) -> dict[str, Any]:
-    """Return how to read a table for a model: with times in the unit of the model, unless another
-    unit is requested."""
+    """Return the options for reading a table, with the model's unit of time unless another unit is
+    requested."""
     from ..data.tables import time_unit_in
 
     fitted = time_unit_in(model.units_.get(model.columns_["time"]))
@@ -157,13 +157,13 @@ def in_unit_of(model: "AbstractModel", reading: dict[str, Any]) -> dict[str, Any
 
 
 def source_of(files: Sequence[Path]) -> Any:
-    """Return what `read_table` reads: one file, pattern or address, or many files."""
+    """Return the source for `read_table`: a file, a pattern, an address, or a list of them."""
     sources = [_address(file) for file in files]
     return sources[0] if len(sources) == 1 else sources
 
 
 def _address(file: Path) -> Path | str:
-    """Return an address such as s3://bucket/runs, whose path has lost a slash, or the path."""
+    """Return the path, or an address such as s3://bucket/runs with the slash that `Path` drops."""
     match = re.fullmatch(r"([a-z][a-z0-9+.-]+):/+(.*)", file.as_posix())
     return file if match is None else f"{match[1]}://{match[2]}"
 
@@ -179,7 +179,7 @@ def name_of(files: Sequence[Path]) -> str:
 
 
 def stem_of(files: Sequence[Path]) -> str:
-    """Return the stem of a file made from the tables; several tables are named by their folder."""
+    """Return a stem for output files: that of the table, or the folder name of several tables."""
     first = files[0]
     if len(files) == 1 and not set("*?[") & set(first.name):
         return first.stem

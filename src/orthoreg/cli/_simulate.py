@@ -1,4 +1,4 @@
-"""The commands that apply a model: `simulate` a trajectory, `evaluate` on a table."""
+"""Commands that apply a model: `simulate` a trajectory, `evaluate` on a table."""
 
 import math
 from pathlib import Path
@@ -36,8 +36,8 @@ def simulate(
     interpolation: Annotated[
         str | None,
         typer.Option(
-            help="How inputs change between the rows of the table: cubic, linear or hold (the last "
-            "value), or by name: u=hold,v=linear. Default: as in the fit."
+            help="Interpolation of inputs between rows of the table: cubic, linear or hold (the "
+            "last value), or by name: u=hold,v=linear. Default: as in the fit."
         ),
     ] = None,
     *,
@@ -145,7 +145,7 @@ def _times(until: float, step: float) -> Any:
         )
     if step > until * (1 + 1e-12):
         raise InputError(
-            f"--step must not be longer than --until, or there is only the initial state; got "
+            f"--step must be at most --until; otherwise there is only the initial state. Got "
             f"{step:g} and {until:g}."
         )
     return step * np.arange(int(math.floor(until / step * (1 + 1e-12))) + 1)

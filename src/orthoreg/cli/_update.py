@@ -1,4 +1,4 @@
-"""The commands that fit the constants of a model to new data: `adapt` and `refine`."""
+"""Commands that fit the constants of a model to new data: `adapt` and `refine`."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -37,7 +37,7 @@ def adapt(
     reading: dict[str, Any],
     as_json: Json = False,
 ) -> None:
-    """Refit a model's coefficients to new data; its terms and residual stay."""
+    """Refit a model's coefficients to new data, with the same terms and residual."""
     check_file(out, "model.orthoreg")
     with collected_warnings() as notes:
         old, runs = _model_and_runs(model, data, time, group, reading)
@@ -87,7 +87,7 @@ def refine(
 def _model_and_runs(
     model: Path, data: list[Path], time: str | None, group: str | None, reading: dict[str, Any]
 ) -> "tuple[AbstractModel, Dataset]":
-    """Return the model of a file and the runs of the tables."""
+    """Return the model from a file and the runs from tables."""
     with working("Starting"):
         from .. import load
         from ._work import runs_for
@@ -100,7 +100,7 @@ def _model_and_runs(
 def _entries(
     data: list[Path], runs: "Dataset", old: "AbstractModel", new: "AbstractModel"
 ) -> dict[str, Any]:
-    """Return the JSON entries that both commands have."""
+    """Return the JSON entries common to both commands."""
     from ._work import coefficient_dict
 
     return {
@@ -128,7 +128,7 @@ def _refinement_entries(model: "AbstractModel", refinement: "Refinement") -> dic
 
 
 def _print(data: list[Path], runs: "Dataset", new: "AbstractModel") -> None:
-    """Print what was read and the new equations."""
+    """Print a description of the data and the new equations."""
     console = terminal()
     print_reading(console, name_of(data), runs)
     console.print()

@@ -1,4 +1,4 @@
-"""Work that several commands share: scores of a model, plots, the output folder, JSON entries."""
+"""Functions shared by several commands: scores, plots, the output folder, JSON entries."""
 
 import warnings
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ def runs_for(
     group: str | None,
     reading: dict[str, Any],
 ) -> Dataset:
-    """Return the runs of tables, by default in the columns that a model knows."""
+    """Return the runs of tables, by default from the columns of the fit."""
     positions = model.schema_.positions
     runs = read_table(
         source_of(files),
@@ -47,8 +47,8 @@ def runs_for(
 
 
 def _warn_of_units(model: AbstractModel, runs: Dataset) -> None:
-    """Warn of columns whose known units differ from those of the fit."""
-    time = {model.columns_["time"]: runs.units.get(runs.time_name)}  # may be called otherwise
+    """Warn about columns whose units are known and differ from those of the fit."""
+    time = {model.columns_["time"]: runs.units.get(runs.time_name)}  # its name may differ
     for name, unit in (dict(runs.units) | time).items():
         if unit and model.units_.get(name, unit) != unit:
             warnings.warn(
@@ -65,7 +65,7 @@ def in_memory(runs: Dataset | ChunkedDataset) -> Dataset:
 
 
 def measure(model: AbstractModel, data: Dataset) -> dict[str, Any]:
-    """Return errors of derivatives and of forecasts from each run's first row."""
+    """Return the errors of derivatives, and of forecasts from the first row of each run."""
     forecasts = model.forecast(data)
     return derivative_scores(model, data) | summary.forecast_scores(
         forecasts, [run.states for run in data], data.is_measured
@@ -73,7 +73,7 @@ def measure(model: AbstractModel, data: Dataset) -> dict[str, Any]:
 
 
 def derivative_scores(model: AbstractModel, data: Dataset, slopes: Any = None) -> dict[str, Any]:
-    """Return errors against given derivatives, or else against those estimated from the data."""
+    """Return the errors of derivatives, relative to given or otherwise estimated derivatives."""
     if slopes is None:
         slopes = model.target_derivatives(data)
     learned = model.learned_equations()
@@ -89,8 +89,8 @@ def draw(
     what: str,
     words: str | None = None,
 ) -> dict[str, bytes]:
-    """Return the plots as PNG by name: forecasts, phase portrait, the residual and the selection
-    path, if any. `words` is the verdict of the summary."""
+    """Return PNG images by name: forecasts, phase portrait, and residual and selection path if the
+    model has them. `words` is the verdict of the summary."""
     from ..plotting import (
         plot_forecast,
         plot_phase,
@@ -133,7 +133,7 @@ def write_results(
     contents = {REPORT: page.encode()} | plots
     contents |= {file: f"{text}\n".encode() for file, text in texts.items()}
     for file in PLOTS:
-        if file not in plots:  # of an earlier fit, which the folder no longer shows
+        if file not in plots:  # a plot of an earlier fit
             (folder / file).unlink(missing_ok=True)
     for file, content in contents.items():
         with atomic_write(folder / file) as stream:
@@ -142,7 +142,7 @@ def write_results(
 
 
 def coefficient_dict(model: AbstractModel) -> dict[str, dict[str, float]]:
-    """Return the coefficients of the used terms by equation."""
+    """Return the coefficients of the terms in use by equation."""
     return {
         output: {
             name: float(value)

@@ -1,4 +1,5 @@
-"""The parts of a `Dataset`: from arrays, from other datasets, and velocities from positions."""
+"""Construction of a `Dataset` from arrays, other datasets, and positions with estimated
+velocities."""
 
 import warnings
 from collections.abc import Mapping, Sequence

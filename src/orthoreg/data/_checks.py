@@ -1,4 +1,4 @@
-"""Checks of data on entry. Their messages name source, column, run and row."""
+"""Checks of input data. Their messages name source, column, run and row."""
 
 import re
 import warnings
@@ -14,7 +14,7 @@ from ..smoothing import MIN_VELOCITY_ROWS, Offsets, Times, Values
 from . import _limits as limits
 
 MAX_VALUE = 1e150
-"""Largest magnitude of a value. The square of a much larger one is not finite."""
+"""Largest magnitude of a value. The square of a much larger value is not finite."""
 
 _DATE_ADVICE = "Convert them to seconds (or days) since the start of each run."
 DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}|\d{1,2}:\d{2}")
@@ -40,7 +40,7 @@ class Locator:
     can_repair: bool = False
 
     def at(self, index: int) -> str:
-        """'runs.csv, line 18 (run 7)'."""
+        """Return the location of a row, such as 'runs.csv, line 18 (run 7)'."""
         run = self.run_of(index)
         source = self.source if self.source_of is None else self.source_of(index)
         location = f"{source}, {self.row_word} {self.row_of(index)}"
@@ -181,7 +181,7 @@ def _repeat_advice(
         )
     rows = 1 + np.flatnonzero(np.diff(times) == 0)
     row_list = _row_list(rows + first, locator)
-    return f"Of rows with the same time keep one, or their mean ({row_list})."
+    return f"Keep one of the rows with the same time, or their mean ({row_list})."
 
 
 def _return_advice(
@@ -204,7 +204,7 @@ def _return_advice(
 
 
 def restarts(times: Float[np.ndarray, " T"], rows: Int[np.ndarray, " k"]) -> Bool[np.ndarray, " k"]:
-    """Return whether a run starts at each of these rows, at which times go back."""
+    """Return whether each of these rows, at which times go back, starts a new run."""
     elapsed = np.maximum.accumulate(times)[rows - 1] - times[0]
     return times[rows] - times[0] <= limits.RESTART_SHARE * elapsed
 
@@ -234,7 +234,7 @@ def check_moving(
 
 
 def warn_constant(states: Values, names: Sequence[str], source: str) -> None:
-    """Warn of states that never change: nothing can be learned from a zero derivative."""
+    """Warn about states that never change, because nothing can be learned from zero derivatives."""
     if len(states) < 2:
         return
     constant = [
@@ -258,9 +258,7 @@ def check_names(names: Sequence[str], argument: str) -> tuple[str, ...]:
     result = tuple(str(name) for name in names)
     duplicates = sorted({name for name in result if result.count(name) > 1})
     if duplicates:
-        raise DataError(
-            f"{argument} must differ from each other; {quoted(duplicates)} occurs twice."
-        )
+        raise DataError(f"{argument} must be distinct; {quoted(duplicates)} occurs twice.")
     if any(not name.strip() for name in result):
         raise DataError(f"{argument} must not be empty text; got {list(result)}.")
     return result
@@ -269,8 +267,8 @@ def check_names(names: Sequence[str], argument: str) -> tuple[str, ...]:
 def is_gap(times: Float[np.ndarray, " T"], multiple: float | int) -> Bool[np.ndarray, " steps"]:
     """Return whether each step is a gap.
 
-    A gap is longer than `multiple` times the median of its neighbours (five on each side) and of
-    all steps.
+    A gap is longer than `multiple` times both the median of its neighbours (five on each side) and
+    the median of all steps.
     """
     return _is_long_step(times, multiple, np.median)
 
@@ -280,8 +278,8 @@ def cut_at_gaps(
 ) -> tuple[Int[np.ndarray, " more"], list[int]]:
     """Cut runs at steps longer than `multiple` times each of their neighbours.
 
-    Random sampling times have no such step; recordings that were joined do. A part too short to be
-    differentiated is not cut off. Short bursts of samples are not separated either.
+    Joined recordings have such steps; random sampling times do not. Parts that are too short for
+    derivatives, and short bursts of samples, are not separated.
 
     Returns
     -------

@@ -1,6 +1,5 @@
-"""`ChunkedDataset`: runs that do not fit into memory, and are read again in every pass.
-
-They are read from tables, arrays on disk, iterators or Dask collections.
+"""`ChunkedDataset`: runs that do not fit into memory and are read again in every pass, from tables,
+arrays on disk, iterators or Dask collections.
 """
 
 import shutil
@@ -35,11 +34,12 @@ Names = tuple[str, ...] | None
 class ChunkedDataset:
     """Runs of one system in chunks of whole runs, which are read in each pass over the data.
 
-    `read_table(..., chunks=...)` returns one. Passes run in this process or on a cluster.
+    `read_table(..., chunks=...)` returns a `ChunkedDataset`. Passes run in this process or on a
+    cluster.
 
     `read` makes a `Dataset` of each of the `keys`; `lengths` are the rows of the runs in each
-    chunk. `sample` holds whole runs with about 131,072 rows. Forecasts, figures and summaries,
-    which need runs in memory, use the sample and say so.
+    chunk. `sample` holds whole runs with about 131,072 rows. Forecasts, figures and summaries need
+    runs in memory; they use the sample and report this.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ class ChunkedDataset:
         keys: Sequence[Any],
         lengths: Sequence[Int[np.ndarray, " _"]],
     ) -> "ChunkedDataset":
-        """Return the runs of these chunks, after reading the sample."""
+        """Return the dataset of these chunks, after reading the sample."""
         if not len(keys):
             raise DataError("The data hold no runs; at least one is needed.")
         chosen = subsample_runs(np.concatenate(lengths))
@@ -96,7 +96,7 @@ class ChunkedDataset:
         input_names: Sequence[str] | None = None,
         rows: int = CHUNK,
     ) -> "ChunkedDataset":
-        """Runs of equal length from an array (runs, times, states) larger than memory.
+        """Create a dataset from an array (runs, times, states) that is larger than memory.
 
         The array may be a memory-mapped file, an array of zarr or h5py, or a Dask array, whose
         chunks along the runs are used. Times have the shape (times,) or (runs, times).
@@ -145,7 +145,7 @@ class ChunkedDataset:
     def from_runs(
         cls, runs: Any, *, rows: int = CHUNK, folder: str | None = None
     ) -> "ChunkedDataset":
-        """Runs from an iterable or a Dask bag, each a `Dataset` or arrays (x, t) or (x, t, u).
+        """Create a dataset from an iterable or a Dask bag of runs: `Dataset`, (x, t) or (x, t, u).
 
         Runs of an iterable are written to `folder`, because every pass needs them again. If it is
         omitted, a temporary folder is used and deleted with the data.
@@ -224,7 +224,7 @@ class ChunkedDataset:
 
     @property
     def notes(self) -> tuple[Note, ...]:
-        """Notes on reading the sample, and one on the sample itself."""
+        """Notes on reading the sample, and a note on its size."""
         if self.sample.n_samples >= self.n_samples:
             return self.sample.notes
         return (
@@ -338,7 +338,8 @@ def _read_slice(
 
 
 def _by_file(array: Any) -> Any:
-    """Return a function that opens a memory-mapped file, so that workers get no copy of it.
+    """Return a function that opens a memory-mapped file, so that the array is not copied to
+    workers.
 
     Other arrays are returned unchanged.
     """
@@ -354,7 +355,7 @@ def _opened(array: Any) -> Any:
 
 
 def _read_stored(template: Dataset, file: str) -> Dataset:
-    """Return the runs in a file, with all attributes but the arrays from a template."""
+    """Return the runs in a file, with all other attributes copied from a template."""
     with np.load(file, allow_pickle=False) as stored:
         arrays = {name: stored[name] for name in stored.files}
     labels = tuple(str(i) for i in range(len(arrays["offsets"]) - 1))
@@ -389,7 +390,7 @@ def _chunk(
     names: Sequence[str] | None = None,
     input_names: Sequence[str] | None = None,
 ) -> Dataset:
-    """Return runs of arrays as a chunk of more data."""
+    """Return runs from arrays as a chunk of a larger dataset."""
     parts = from_arrays(x, t, u, names, None, input_names, None)
     return Dataset.checked(**parts, is_chunk=True)
 
@@ -398,7 +399,7 @@ def _chunk(
 
 
 def is_dask(value: Any) -> bool:
-    """Return whether a value is a collection of Dask."""
+    """Return whether a value is a Dask collection."""
     return hasattr(value, "__dask_graph__") and hasattr(value, "to_delayed")
 
 

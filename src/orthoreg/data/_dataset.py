@@ -29,14 +29,15 @@ _BY_ROW = ("times", "states", "inputs", "derivatives", "filled")
 class Dataset:
     """Many runs of one system: times, states, optional inputs and derivatives.
 
-    Runs may differ in length and in their times. They are stored one after the other: run r has
-    the rows `offsets[r]` to `offsets[r + 1]`. `data[3]` and iteration return single runs,
-    `data[[0, 2]]` several of them, each as a `Dataset`. Create one by `from_arrays` or
-    `orthoreg.read_table`, which check and copy the numbers.
+    Runs may differ in length and in their times. They are stored one after the other: run r has the
+    rows `offsets[r]` to `offsets[r + 1]`. `data[3]` and iteration return single runs, `data[[0,
+    2]]` several of them, each as a `Dataset`. Use `from_arrays` or `orthoreg.read_table`, which
+    check and copy the numbers, to create a dataset.
 
-    `schema` describes the columns; its parts are attributes of the data too, such as
+    `schema` describes the columns; its fields are also attributes of the dataset, such as
     `data.state_names`. `notes` state what was detected or repaired while a table was read. `filled`
-    marks values that were filled in. `unused` are the columns of the table that were not chosen.
+    marks values that were filled in. `unused` lists the columns of the table that were not
+    selected.
 
     Parameters
     ----------
@@ -90,21 +91,21 @@ class Dataset:
         input_names: Sequence[str] | None = None,
         units: Mapping[str, str] | None = None,
     ) -> "Dataset":
-        """Runs from arrays.
+        """Create a dataset from arrays.
 
         Parameters
         ----------
         x
-            states. One two-dimensional array (times x states) is one run, a list of them or a
-            three-dimensional array many.
+            states: a two-dimensional array (times x states) for one run, or a list of such arrays
+            or a three-dimensional array for several runs.
         t
-            the times: one array for all runs, one per run, or the time step.
+            times: one array for all runs, one array per run, or the time step.
         u
-            inputs at the same times, (times x inputs), or a list of such.
+            inputs at the same times, (times x inputs), or a list of such arrays.
         names, input_names
             names of states and inputs; x0, x1, ... and u0, u1, ... if None.
         derivatives
-            known derivatives of the states, in arrays like `x`.
+            known derivatives of the states, in arrays of the same shape as `x`.
         units
             units by name, for labels.
 
@@ -137,10 +138,10 @@ class Dataset:
         velocity_of: Mapping[str, str] | None = None,
         units: Mapping[str, str] | None = None,
     ) -> "Dataset":
-        """Runs of a second-order system of which positions were measured, but not velocities.
+        """Create a dataset of a second-order system from measured positions without velocities.
 
-        The states are the positions, followed by a velocity of each, `<name>_dot`, which is
-        estimated. The equation of each position, q' = q_dot, is exact and not learned.
+        The states are the positions, followed by their estimated velocities, `<name>_dot`. The
+        equation of each position, q' = q_dot, is exact and not learned.
 
         Parameters
         ----------
@@ -154,7 +155,7 @@ class Dataset:
         states, state_names
             further measured states, which come last.
         velocity_of
-            velocities that are among them: {"theta": "omega"}.
+            velocities among these states: {"theta": "omega"}.
 
         Returns
         -------
@@ -190,7 +191,7 @@ class Dataset:
     ) -> "Dataset":
         """Return the dataset after all checks.
 
-        A chunk of more data is only checked on its own, and gets no velocities. `positions` maps
+        A chunk of a larger dataset is checked on its own and gets no velocities. `positions` maps
         states that are positions to their velocities, None for a velocity to be estimated. Runs are
         cut at steps longer than `gap` times each of their neighbours.
         """
@@ -291,7 +292,7 @@ class Dataset:
     given_rates = FromSchema(lambda schema: schema.given_rates)
 
     def with_parts(self, **parts: Any) -> "Dataset":
-        """Return the same runs with other attributes, of their own or of the schema."""
+        """Return the same runs with changed attributes, of the dataset or of its schema."""
         columns = {name: parts.pop(name) for name in _COLUMNS & parts.keys()}
         return replace(self, schema=replace(self.schema, **columns), **parts)
 
@@ -392,7 +393,7 @@ class Dataset:
         return replace(self, derivatives=np.array(derivatives))
 
     def with_velocities(self, positions: Mapping[str, str | None]) -> "Dataset":
-        """Return the same runs with some states as positions, mapped to their velocities.
+        """Return the same runs with some states declared as positions, mapped to their velocities.
 
         A velocity that is None is estimated. Positions come first, then velocities.
         """
@@ -413,18 +414,18 @@ class Dataset:
     # -- former names --------------------------------------------------------------------
 
     def some_runs(self, most_rows: int, fewest: int = 1) -> "Dataset":
-        """`subsample` by its former name, which is deprecated."""
+        """Deprecated alias of `subsample`."""
         _warn_renamed("some_runs()", "subsample()")
         return self.subsample(most_rows, fewest)
 
     def with_clock(self) -> "Dataset":
-        """`with_time_input` by its former name, which is deprecated."""
+        """Deprecated alias of `with_time_input`."""
         _warn_renamed("with_clock()", "with_time_input()")
         return self.with_time_input()
 
     @property
     def clock(self) -> str | None:
-        """`time_input` by its former name, which is deprecated."""
+        """Deprecated alias of `time_input`."""
         _warn_renamed("clock", "time_input")
         return self.time_input
 

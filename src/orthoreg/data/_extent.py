@@ -19,9 +19,9 @@ _BLOCK = 65_536  # rows that are summed together
 class Extent:
     """Number, mean, second moments, range and a bounded sample of rows.
 
-    `a + b` is the extent of both, for any division into chunks. The sample holds the rows with the
-    lowest hashed numbers, a random draw that does not depend on the chunks. Quantiles are exact up
-    to 131,072 rows.
+    `a + b` is the extent of all rows, for any division into chunks. The sample holds the rows with
+    the lowest hashed numbers, a random draw that does not depend on the chunks. Quantiles are exact
+    up to 131,072 rows.
     """
 
     count: int
@@ -94,10 +94,10 @@ class Extent:
         return np.stack([self.low, self.high])
 
     def signed(self, points: Float[np.ndarray, "N V"], reach: Float[np.ndarray, " V"]) -> "Extent":
-        """Return the extent with a variable treated as of one sign if only noise crosses zero.
+        """Return the extent with variables marked as having one sign if only noise crosses zero.
 
-        That is the case if these points and the rows cross zero by at most `reach`. Points that
-        cross are added to the sample.
+        This holds if these points and the rows cross zero by at most `reach`. Crossing points are
+        added to the sample.
         """
         low, high = (
             np.minimum(self.low, points.min(axis=0)),
@@ -135,7 +135,7 @@ class Extent:
 
 
 def _sampled_rows(priority: UInt64[np.ndarray, " N"]) -> Any:
-    """Return the rows that stay in the sample, in their order."""
+    """Return the rows that stay in the sample, in their original order."""
     if len(priority) <= limits.EXTENT_SAMPLE:
         return slice(None)
     return np.sort(np.argpartition(priority, limits.EXTENT_SAMPLE)[: limits.EXTENT_SAMPLE])
@@ -156,7 +156,7 @@ def hashed(numbers: UInt64[np.ndarray, " N"]) -> UInt64[np.ndarray, " N"]:
 def subsample_runs(lengths: Int[np.ndarray, " R"]) -> Int[np.ndarray, " S"]:
     """Return runs with about 131,072 rows in total, or all runs if these have fewer rows.
 
-    They come from evenly spaced blocks. The shortest runs are included, because they limit the
+    The runs come from evenly spaced blocks. The shortest runs are included, because they limit the
     methods that can be used for all runs.
     """
     total, count = int(lengths.sum()), len(lengths)

@@ -1,81 +1,88 @@
 """Decisive constants of this package, each with a unit and a reason."""
 
 CLEAN = 1e-3
-"""Standard deviations of a state. Less noise does not harm estimated derivatives."""
+"""Noise, in standard deviations of a state, below which it does not harm estimated derivatives."""
 
 CLEAR = 0.1
-"""Standard deviations of an acceleration. Less noise in plain second differences of a position does
-not harm it."""
+"""Noise of plain second differences of a position, in standard deviations of the acceleration,
+below which it does not harm the acceleration."""
 
 PLAN_ROWS = 20_000
-"""Rows, in whole runs, for decisions on windows and on the growth of noise. The relative error of a
-variance is then 1%, sqrt(2 / N)."""
+"""Maximum number of rows, in whole runs, for decisions on windows and on the growth of noise. The
+relative error of a variance is then 1%, sqrt(2 / N)."""
 
 RADIAN_ROWS = 16.0
-"""Rows in which a state moves by its standard deviation: 100 per period of a sine. With more rows,
-segments of trajectories are proportionally longer, so that they contain as much motion."""
+"""Number of rows in which a state moves by its standard deviation: 100 per period of a sine. With
+more rows, trajectory segments are proportionally longer, so that they contain as much motion."""
 
 GAP = 10.0
-"""Neighbouring time steps. A longer step is a gap. Random sampling times have no step ten times as
-long as each of the ten steps next to it."""
+"""Multiple of the neighbouring time steps above which a step is a gap. Random sampling times have
+no step ten times as long as each of the ten steps next to it."""
 
 BURST = 20
-"""Rows. Parts that are shorter on average are bursts of samples, not separate recordings."""
+"""Minimum mean number of rows of the parts of a run. Shorter parts are bursts of samples, not
+separate recordings."""
 
 NARROWEST = 3.5
-"""Samples in half a window. Fewer do not resolve the derivative of a test function."""
+"""Minimum number of samples in half a window. Fewer do not resolve the derivative of a test
+function."""
 
 WIDEST = 0.2
-"""Share of the median run in half a window. A run then has several windows with little overlap."""
+"""Maximum half-width as a share of the median run. A run then has several windows with little
+overlap."""
 
 WINDOW_NOISE = 1e-6
-"""Share of noise in the integrals over windows. Below it, wider windows are not needed."""
+"""Share of noise in the integrals over windows below which wider windows are not needed."""
 
 FAST_SHARE = 0.35
-"""Of the best half-width: the narrower windows, for motion that is fast within the best ones."""
+"""Half-width of the narrower windows relative to the best half-width, for motion that is fast
+within the best windows."""
 
 WIDTH_RATIO = 1.35
-"""Ratio of successive half-widths that are tried."""
+"""Ratio of successive half-widths in the search."""
 
 # -- samples of rows ---------------------------------------------------------------------------
 SUBSAMPLE_ROWS = 2**17
-"""Rows, in whole runs, for decisions that do not need all data: noise, differentiation, whether a
-residual improves forecasts."""
+"""Maximum number of rows, in whole runs, for decisions that do not need all data: noise,
+differentiation, and whether a residual improves forecasts."""
 
 SUBSAMPLE_BLOCKS = 16
-"""Blocks of consecutive runs in that subsample."""
+"""Number of blocks of consecutive runs in that subsample."""
 
 EXTENT_SAMPLE = 2**17
-"""Rows that an extent keeps. Quantiles of more rows have a standard error of 0.14% of the rows."""
+"""Maximum number of rows that an extent keeps. With more rows, the standard error of a quantile is
+0.14% of the rows."""
 
 MIN_RELATIVE_VARIANCE = 1e-8
-"""Of the largest variance. A direction with less has no extent."""
+"""Share of the largest variance below which a direction has no extent."""
 
 ROUNDING = 1e-12
-"""Of a variable's magnitude. A smaller range is rounding, as of means over windows."""
+"""Share of a variable's magnitude below which its range is rounding, for example of means over
+windows."""
 
 # -- splits ------------------------------------------------------------------------------------
 MAX_GROUPS = 50
-"""Groups of rows that are resampled."""
+"""Maximum number of groups of rows for resampling."""
 
 MAX_AXES = 6
-"""Variables with half-spaces. More would leave too few rows in each."""
+"""Maximum number of variables with half-spaces. More variables would leave too few rows in each
+half-space."""
 
 MIN_RANKED_RUNS = 8
-"""Runs. Fewer are not ranked by their distance from the mean."""
+"""Minimum number of runs for ranking runs by their distance from the mean."""
 
 # -- times and missing values ------------------------------------------------------------------
 NEIGHBOUR_STEPS = 5
-"""Steps on each side of a step that determine its typical length."""
+"""Number of steps on each side of a step that determine its typical length."""
 
 RESTART_SHARE = 0.1
-"""Of the elapsed time. A time that goes back to before it starts a new run."""
+"""Share of the elapsed time below which the time must fall back to start a new run."""
 
 MIN_CUBIC_VALUES = 4
-"""Values that a cubic spline needs; fewer are interpolated linearly."""
+"""Minimum number of values for a cubic spline; fewer values are interpolated linearly."""
 
 MIN_BRIDGED_SHARE = 0.8
-"""Share of the rows with a value. With less, missing values are not bridged."""
+"""Minimum share of rows with a value for interpolating missing values."""
 
 BRIDGED_STEPS = 3.5
-"""Median steps of a column. Longer gaps are not bridged."""
+"""Maximum length of an interpolated gap, in median steps of the column."""

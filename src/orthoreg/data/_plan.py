@@ -50,8 +50,8 @@ def best_half_widths(
 ) -> tuple[float, ...]:
     """Return the most informative half-width of windows, and about a third of it.
 
-    The information of a half-width is the number of windows times the ratio of motion to noise in
-    them, multiplied over states. `variance` is that of the noise, `order` that of the bumps.
+    The information of a half-width is the number of windows times their ratio of motion to noise,
+    multiplied over states. `variance` is the noise variance, `order` the order of the bumps.
     """
     step = float(np.median(np.diff(data.times)[np.diff(data.run_of_row) == 0]))
     span = float(np.median(data.step_of_run() * (data.run_lengths - 1)))
@@ -77,7 +77,7 @@ def best_half_widths(
 
 
 def _decision(decide: Callable[["Plan"], T]) -> "cached_property[T]":
-    """Return a property that is computed by the first plan and shared by plans made from it."""
+    """Return a property that the root plan computes and all plans derived from it share."""
 
     def read(plan: "Plan") -> T:
         return decide(plan) if plan.parent is None else getattr(plan.parent, decide.__name__)
@@ -89,13 +89,13 @@ def _decision(decide: Callable[["Plan"], T]) -> "cached_property[T]":
 @final
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """Noise of some runs and the decisions that follow from it; `data.plan` of a `Dataset`.
+    """Noise of some runs and the decisions based on it, available as `data.plan` of a `Dataset`.
 
     Attributes are computed on first use. A plan with a `parent`, the plan of other runs of the same
-    system, takes its decisions: size and growth of noise, columns with outliers, polynomials and
-    windows. Only outliers and smoothed values are computed from its own runs. Hence the runs of a
-    large table are treated like its sample, and a subset of runs like all of them. If `rows`
-    selects rows of the parent, smoothed values are the parent's.
+    system, uses the decisions of the parent: size and growth of noise, columns with outliers,
+    polynomials and windows. Only outliers and smoothed values are computed from the plan's own
+    runs. Hence the runs of a large table are treated like its sample, and a subset of runs like all
+    runs. If `rows` selects rows of the parent, smoothed values are those of the parent.
     """
 
     data: Dataset
@@ -107,8 +107,8 @@ class Plan:
     def decided(self, decide: Callable[[Dataset], T]) -> T:
         """Return `decide(data)` for the runs that this plan was made for, computed once.
 
-        Later steps, which know more than a plan, make their decisions by this method. These then
-        hold for all subsets and chunks too.
+        Later steps with more information use this method for their decisions, which then hold for
+        all subsets and chunks.
         """
         if self.parent is not None:
             return self.parent.decided(decide)
@@ -130,7 +130,7 @@ class Plan:
 
     @property
     def is_noise(self) -> Bool[np.ndarray, " n"]:
-        """Whether each state shows noise, and not only motion between samples."""
+        """Whether the variation between samples of each state is noise instead of motion."""
         return self._level[1]
 
     @_decision

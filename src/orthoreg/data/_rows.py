@@ -1,4 +1,4 @@
-"""`Rows`: targets and the points of state space they belong to; `ChunkedRows`: rows in chunks."""
+"""`Rows`: targets and their points in state space; `ChunkedRows`: rows in chunks."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,11 +17,11 @@ from ._extent import Extent, hashed
 @final
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Targets of a problem and the points of state space (states, then inputs) they belong to.
+    """Targets of a problem and their points in state space (states, then inputs).
 
-    Without `windows` row i belongs to point i. With `windows` (N x M, sparse) it belongs to many
-    points: the value of a function f at row i is sum_j windows[i, j] f(points[j]), as in a weak
-    form.
+    Without `windows`, row i belongs to point i. With `windows` (N x M, sparse), a row belongs to
+    many points: the value of a function f at row i is sum_j windows[i, j] f(points[j]), as in a
+    weak form.
 
     `target_mse` is the known mean squared error of each target. `times` are set if rows come from
     runs in time; rows of a run are consecutive. `names` are the names of the variables, `outputs`
@@ -29,9 +29,9 @@ class Rows:
     equals exactly; such an output is not learned. `time_index` is the index of the variable that is
     time, or None; only known equations may use it.
 
-    `all_runs` is the number of runs if the last ones may have no rows. Rows may be a chunk of more
-    rows; `first_run` is then the number of its first run. Passes over all rows use `sum_chunks` and
-    `map_chunks`, which `ChunkedRows` has too.
+    `all_runs` is the number of runs if the last runs may have no rows. If these rows are a chunk,
+    `first_run` is the number of its first run. Passes over all rows use `sum_chunks` and
+    `map_chunks`, which `ChunkedRows` also has.
     """
 
     points: Float[np.ndarray, "M V"]
@@ -103,7 +103,7 @@ class Rows:
         entries = self.windows.tocoo()
         order = np.lexsort([-entries.row, entries.data, entries.col])
         result = np.zeros(self.n_points, dtype=int)
-        result[entries.col[order]] = entries.row[order]  # the last assignment to a point stays
+        result[entries.col[order]] = entries.row[order]  # the last assignment to a point wins
         return result
 
     def evaluate(
@@ -132,7 +132,7 @@ class Rows:
         )
 
     def compact(self) -> "Rows":
-        """Return the rows without points that no window uses."""
+        """Return the rows without unused points."""
         if self.windows is None:
             return self
         windows, used = _of_used_points(self.windows)
@@ -172,7 +172,7 @@ def thinned(rows: "Rows", max_rows: int, n_total: int | None = None) -> Int[np.n
 def _of_used_points(windows: Any) -> tuple[Any, Int[np.ndarray, " U"]]:
     """Return windows (sparse, R x M) restricted to the points that they use, and these points.
 
-    The time does not grow with the number of points before and after.
+    The time does not depend on the number of unused points.
     """
     first = int(windows.indices.min(initial=windows.shape[1]))
     inside = windows.indices - first
@@ -192,13 +192,14 @@ def index_in_run(run: Int[np.ndarray, " N"]) -> Int[np.ndarray, " N"]:
 # -- chunks ------------------------------------------------------------------------------------
 
 _SAMPLE_SIZES = (5_000, 20_000, 2**15)
-"""Sizes of subsamples that fits use. The first pass collects them; others cost a pass each."""
+"""Sizes of subsamples that fits use. The first pass collects these subsamples; any other size needs
+a further pass."""
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class RowSums:
-    """Results of the first pass over rows; `a + b` is the result for both."""
+    """Results of the first pass over rows; `a + b` is the result for all rows."""
 
     count: int
     error: Float[np.ndarray, " c"]
@@ -230,10 +231,10 @@ class RowSums:
 @final
 @dataclass(frozen=True, eq=False)
 class ChunkedRows:
-    """Rows that `observe` makes of chunked data, which is read again in each pass.
+    """Rows that `observe` computes from chunked data, which are read again in each pass.
 
-    Memory does not grow with the number of rows. `first` are the rows of the sample of runs; their
-    attributes other than values hold for all rows.
+    Memory does not grow with the number of rows. `first` contains the rows of the sample of runs;
+    their attributes other than values hold for all rows.
     """
 
     data: ChunkedDataset
@@ -346,7 +347,7 @@ def _chunk_sample(rows: Rows, max_rows: int, n_total: int) -> Rows:
 
 
 def stacked(parts: Sequence[Rows]) -> Rows:
-    """Return rows of several chunks as one, each with its own points."""
+    """Return the rows of several chunks as one `Rows`, each chunk with its own points."""
     windows = None
     if parts[0].windows is not None:
         import scipy.sparse as sparse

@@ -1,4 +1,4 @@
-"""`Schema`: the columns of runs; `Note`: a remark on how a table was read; both as HTML."""
+"""`Schema`: the columns of runs; `Note`: a remark on reading a table; an HTML overview of both."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -18,11 +18,10 @@ T = TypeVar("T")
 @final
 @dataclass(frozen=True)
 class Note:
-    """A sentence on how a table was read.
+    """A sentence on the reading of a table.
 
-    `code` identifies the kind of note, `count` is the number of rows, cells or lines concerned (0
-    if that has no meaning). `is_repair` is true if measurements were changed or left out, which
-    only happens on request.
+    `code` identifies the kind of note, and `count` is the number of rows, cells or lines affected
+    (0 if not applicable). `is_repair` is true if measurements were changed or left out on request.
     """
 
     code: str
@@ -48,7 +47,7 @@ class Schema:
     units
         units by name.
     velocity_of
-        for each position the state that is exactly its derivative: {"x": "x_dot"}.
+        for each position, the state that is exactly its derivative: {"x": "x_dot"}.
     estimated
         states that were not measured: velocities estimated from positions.
     time_input
@@ -95,7 +94,7 @@ class Schema:
 
     @property
     def given_rates(self) -> dict[int, int]:
-        """For the index of each position, the index of its velocity."""
+        """The index of the velocity for the index of each position."""
         index = self.state_names.index
         return {index(position): index(rate) for position, rate in self.velocity_of.items()}
 
@@ -124,7 +123,8 @@ class Schema:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> "Schema":
-        """Return the schema of such data; raise ValueError, TypeError or KeyError if invalid.
+        """Return the schema from such data; raise ValueError, TypeError or KeyError if it is
+        invalid.
 
         Files written before time could be an input have no 'clock'.
         """
@@ -151,7 +151,7 @@ class Schema:
 
 @final
 class FromSchema(Generic[T]):
-    """An attribute of a class that is read from the `schema` of an instance."""
+    """A descriptor that reads an attribute from the `schema` of an instance."""
 
     def __init__(self, read: Callable[[Schema], T]):
         self._read = read
@@ -164,7 +164,7 @@ _MAX_SHOWN = 30  # variables
 
 
 def html_overview(data: "Dataset") -> str:
-    """Return the size, a row for each variable, and the notes."""
+    """Return HTML with the size, a row for each variable, and the notes."""
     runs = f"{data.n_runs:,} run{'s' * (data.n_runs != 1)}"
     low, high = int(data.run_lengths.min()), int(data.run_lengths.max())
     each = f"{low:,}" if low == high else f"{low:,} to {high:,}"

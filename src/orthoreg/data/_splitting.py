@@ -35,7 +35,8 @@ class Partition:
 @final
 @dataclass(frozen=True, eq=False)
 class FoldRule:
-    """Return a fold number for each row of a chunk: that of its run, or of a stretch if None."""
+    """Return a fold number for each row of a chunk: the fold of its run, or of a stretch if there
+    are no folds of runs."""
 
     of_run: Int[np.ndarray, " R"] | None
     count: int
@@ -52,15 +53,17 @@ def folds(rows: Rows, count: int) -> Int[np.ndarray, " N"]:
 
 
 def fold_rule(rows: AnyRows, count: int) -> FoldRule:
-    """Return `folds` for any chunk of the rows. Stretches are those of each chunk."""
+    """Return `folds` as a rule for any chunk of the rows. Stretches are formed within each
+    chunk."""
     runs = np.arange(rows.n_runs) % count if rows.n_runs >= count else None
     return FoldRule(runs, count)
 
 
 def outward_fold_rule(rows: AnyRows, count: int) -> FoldRule:
-    """Return fold numbers for any chunk: runs nearest to the mean first, farthest last.
+    """Return a rule for fold numbers of any chunk, from the runs nearest to the mean to the
+    farthest runs.
 
-    For few runs it is the same as `fold_rule`.
+    For few runs, this is the same as `fold_rule`.
     """
     if rows.n_runs < 2 * count:
         return fold_rule(rows, count)
@@ -96,15 +99,15 @@ def grouping(rows: Rows) -> Partition:
 
 
 def grouping_rule(rows: AnyRows) -> "PartitionRule":
-    """Return `grouping` for any chunk of the rows."""
+    """Return `grouping` as a rule for any chunk of the rows."""
     return PartitionRule(rows.extent, len(rows), rows.n_runs, _run_distances(rows))
 
 
 def extrapolation_rule(rows: AnyRows, inner: float, reach: float) -> "PartitionRule":
-    """Return cuts that leave the share `inner` of all rows inside, for any chunk of the rows.
+    """Return a rule for cuts that leave the share `inner` of all rows inside, for any chunk.
 
-    Outside are: the rows farthest from the mean (shell), the rows highest or lowest in a variable
-    (half-spaces), the runs farthest from the mean, and the last part of every run.
+    The outer parts are: the rows farthest from the mean (shell), the highest or lowest rows of a
+    variable (half-spaces), the runs farthest from the mean, and the last part of every run.
     """
     extent = rows.extent
     axes = np.flatnonzero(extent.varies)[: limits.MAX_AXES]
@@ -118,7 +121,7 @@ def extrapolation_rule(rows: AnyRows, inner: float, reach: float) -> "PartitionR
 @final
 @dataclass(frozen=True, eq=False)
 class PartitionRule:
-    """Groups and sides of cuts of the rows of any chunk.
+    """A rule that assigns the rows of any chunk to groups and to the sides of cuts.
 
     `of_run` are the mean distances of all runs from the mean, or None if there are few runs.
     """

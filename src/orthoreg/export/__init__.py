@@ -1,4 +1,4 @@
-"""Fitted fields as text and mathematics, and as source of other languages."""
+"""Export of fitted fields as text, mathematics, and source code in other languages."""
 
 from ._fmu import to_fmu as to_fmu
 from ._languages import to_c as to_c

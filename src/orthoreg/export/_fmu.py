@@ -64,7 +64,7 @@ def _library(source: str, name: str) -> tuple[str, bytes]:
         command = [compiler, "-std=c99", "-O2", "-shared", "-fPIC", "all.c", "-o", "out", "-lm"]
         result = subprocess.run(command, cwd=directory, capture_output=True, text=True)
         if result.returncode != 0:
-            raise InputError(f"The C compiler refused the model: {result.stderr.strip()[:500]}")
+            raise InputError(f"The C compiler rejected the model: {result.stderr.strip()[:500]}")
         return f"binaries/{folder}/{name}{ending}", Path(directory, "out").read_bytes()
 
 
@@ -108,7 +108,7 @@ def _description(
 
 
 def _distinct(states: Sequence[str], inputs: Sequence[str]) -> list[str]:
-    """Return distinct names on one line each, without characters that XML cannot hold."""
+    """Return distinct names without line breaks and characters that XML does not allow."""
     names: list[str] = []
     for name in (*states, *inputs):
         plain = "".join(letter for letter in " ".join(name.split()) if letter.isprintable()) or "x"

@@ -1,4 +1,4 @@
-"""Fitted fields as C, Julia, MATLAB and Modelica source."""
+"""Export of fitted fields as C, Julia, MATLAB and Modelica source code."""
 
 import re
 from collections.abc import Sequence
@@ -54,7 +54,7 @@ static double heaviside(double value)
 def to_c(field: HybridField, outputs: Sequence[str]) -> str:
     """Return a C99 file with `void vector_field(const double *z, double *dxdt)`.
 
-    It needs only the C library and includes the residual with all digits of its weights.
+    The file needs only the C library and includes the residual with all digits of its weights.
     """
     steps, dialect = steps_of(field), _C99()
     lines = [] if steps.uses_variables else ["(void)z;"]
@@ -344,8 +344,8 @@ def to_modelica(
 ) -> str:
     """Return a Modelica model with one variable per state and one input variable per input.
 
-    The input `clock` is the time. States start from `starts` by default. The residual is included
-    with all digits of its weights.
+    The input `clock` is time. States start from `starts` by default. The residual is included with
+    all digits of its weights.
     """
     steps, dialect = steps_of(field), _Modelica()
     variables = field.features.variables
@@ -419,7 +419,7 @@ class _Modelica(AbstractDialect):
 
 
 def _with_powers(formula: str) -> str:
-    """Replace power(a, b) and heaviside(a), which stand alone in a formula."""
+    """Replace power(a, b) and heaviside(a), which are always whole formulas."""
     formula = re.sub(r"^power\((\w+), (\w+)\)$", r"\1 ^ \2", formula)
     return re.sub(r"^heaviside\((\w+)\)$", r"0.5 + 0.5 * sign(\1)", formula)
 

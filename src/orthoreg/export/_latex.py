@@ -1,4 +1,5 @@
-r"""A fitted field as LaTeX: \dot{\theta} = 1.000\,\omega. Set by LaTeX and by matplotlib alike."""
+r"""A fitted field as LaTeX, \dot{\theta} = 1.000\,\omega, which LaTeX and Matplotlib can
+typeset."""
 
 from collections.abc import Mapping, Sequence
 
@@ -36,7 +37,7 @@ def to_latex(
     velocity_of: Mapping[str, str] | None = None,
     known: Mask | None = None,
 ) -> list[str]:
-    r"""Return one line per equation, terms in the order of the library.
+    r"""Return one line per equation, with terms in the order of the library.
 
     A residual is a function r of all variables: \dot{\omega} = -1.042\,\sin\left(\theta\right) +
     r_{\omega}\left(...\right). If theta_dot is the velocity of theta, \ddot{\theta} = ... replaces

@@ -1,7 +1,7 @@
 """Fitted fields, and sentences with formulas, as MathML, which browsers and notebooks display.
 
 Equations are split into the left side and terms, so that a page can break lines between terms and
-annotate each. Names are escaped.
+annotate them. Names are escaped.
 """
 
 import html
@@ -68,7 +68,7 @@ class MathTerm:
 @final
 @dataclass(frozen=True)
 class MathEquation:
-    """An equation as pieces of MathML; `index` is that of its output."""
+    """An equation as a list of MathML terms; `index` is the index of its output."""
 
     index: int
     left: str
@@ -77,7 +77,7 @@ class MathEquation:
 
     @property
     def element(self) -> str:
-        """The equation as one element."""
+        """The equation as one `<math>` element."""
         right = "".join(
             term.signed + (_GIVEN if term.is_given and not self.is_given else "")
             for term in self.terms
@@ -115,7 +115,7 @@ def math_relation(
     outputs: Sequence[str],
     velocity_of: Mapping[str, str],
 ) -> MathEquation:
-    """Return left = right in pieces.
+    """Return the equation left = right as a list of terms.
 
     Variables after `variables` are derivatives of outputs.
     """
@@ -137,7 +137,7 @@ def math_equations(
     velocity_of: Mapping[str, str] | None = None,
     known: Mask | None = None,
 ) -> list[MathEquation]:
-    """Return the equations in pieces."""
+    """Return the equations as lists of terms."""
     equations, field = printed(field, outputs, precision, velocity_of, known)
     names = "<mo>,</mo>".join(mathml_name(name) for name in field.features.variables)
     result = []
@@ -193,10 +193,10 @@ def mathml_name(name: str, derivatives: int = 0) -> str:
     base, dots = _letters(parts.base), parts.dots + derivatives
     below = "<mo>,</mo>".join(_letters(part) for part in parts.below)
     is_word = len(LETTERS.get(parts.base, parts.base)) > 1
-    # text, as primes of fonts without tables for mathematics float above the word
+    # primes as text, because those of fonts without mathematical tables are placed too high
     primes = "<mtext>" + "'" * dots + "</mtext>" if is_word and dots else ""
     while dots > 0 and not is_word:
-        # the padding keeps the dots off the letter where the font has no tables for mathematics
+        # the padding separates dots and letter in fonts without mathematical tables
         mark = f'<mo stretchy="false" style="padding-bottom:.2em">{_ABOVE[min(dots, 3)]}</mo>'
         base = f'<mover accent="true">{base}{mark}</mover>'
         dots -= 3
@@ -254,7 +254,7 @@ def mathml_formula(item: Expression, binding: int = 0) -> str:
 
 
 def _call(function: str, argument: str) -> tuple[str, int]:
-    """Return a function call, and how it binds."""
+    """Return a function call and its binding strength."""
     match function:
         case "abs":
             bar = '<mo stretchy="true">|</mo>'
@@ -271,7 +271,7 @@ def _function(name: str) -> str:
 
 
 def _bracketed(content: str) -> str:
-    # fonts without tables for mathematics stretch brackets around every word
+    # fonts without mathematical tables stretch brackets around every word
     flat = "" if any(tall in content for tall in _TALL) else ' stretchy="false"'
     return f"<mrow><mo{flat}>(</mo>{content}<mo{flat}>)</mo></mrow>"
 
@@ -368,7 +368,7 @@ def _parsed(text: str, variables: Sequence[str]) -> Expression | None:
 
 
 def _quoted_at(text: str, start: int) -> str:
-    """Return 'sin(x)' with its quotes if it starts at `start`."""
+    """Return quoted text such as 'sin(x)', including its quotes, that starts at `start`, or ''."""
     end = text.find("'", start + 1) if text[start] == "'" else -1
     return text[start : end + 1]
 
@@ -378,13 +378,14 @@ def _in_word(letter: str) -> bool:
 
 
 def _formula_at(text: str, start: int) -> str:
-    """Return the characters from `start` to a space outside brackets, if a possible formula."""
+    """Return the characters from `start` to the next space outside brackets if they may be a
+    formula."""
     if not (text[start].isalnum() or text[start] in "_`("):
         return ""
     closing, depth = start, 0
     while closing < len(text):
         letter = text[closing]
-        if letter == "`":  # a name that is no plain word
+        if letter == "`":  # a name that is not a plain word
             closing = text.find("`", closing + 1)
             if closing < 0:
                 break

@@ -150,13 +150,14 @@ def _literal(array: Any) -> str:
 class JaxField:
     """f(t, x, parameters, u): the predictions of a model as a pure function.
 
-    JAX can trace, compile, differentiate and map it. It has the form of diffrax, f(t, y, args).
+    JAX can trace, compile, differentiate and map the function. Its signature is that of diffrax,
+    f(t, y, args).
 
     Parameters
     ----------
     parameters
-        trainable arrays: `"coefficients"` (equations, terms), of which only nonzero ones are used,
-        `"constants"` inside terms by name, the output `"weights"` and hidden `"layers"` of the
+        trainable arrays: `"coefficients"` (equations, terms), used only if nonzero in the fit,
+        `"constants"` inside terms by name, and the output `"weights"` and hidden `"layers"` of the
         residual.
     terms
         names of the terms, the columns of the coefficients.
@@ -185,8 +186,8 @@ class JaxField:
     def __call__(self, t: Any, x: Any, parameters: Any = None, u: Any = None) -> Any:
         """Return derivatives (n,) at one state x (n,), with inputs u (m,) if the model has inputs.
 
-        `parameters` are those of the fit by default. The precision is that of x, single unless JAX
-        is configured otherwise. Use `jax.vmap` for several states.
+        `parameters` are the fitted parameters by default. The precision is that of x, which is
+        single unless JAX is configured otherwise. Use `jax.vmap` for several states.
         """
         import jax
         import jax.numpy as jnp
@@ -221,7 +222,7 @@ class JaxField:
         given = self.inputs[:-1] if self.clock else self.inputs
         if given and u is None:
             names = ", ".join(f"'{name}'" for name in given)
-            raise InputError(f"The model has the inputs {names}; call it with u=, their values.")
+            raise InputError(f"The model has the inputs {names}; pass their values as u=.")
         if u is not None:
             u = jnp.asarray(u, x.dtype)
             if u.shape != (len(given),):

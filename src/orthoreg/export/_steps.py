@@ -1,4 +1,4 @@
-"""A fitted field as a list of steps on numbers and vectors, and how a language writes them.
+"""A fitted field as a list of steps on numbers and vectors, and their translation to a language.
 
 The residual becomes networks of tanh layers. Formulas are text that C, Julia, MATLAB and Modelica
 nearly share; an `AbstractDialect` adapts the differences. `{h}` is a vector, which makes the
@@ -27,7 +27,7 @@ from ..terms import FeatureMap, compiled
 class Network:
     """A network output' tanh(... tanh(weights' (e(signs z) - mean) / scale + biases) ...) + offset.
 
-    e replaces a periodic variable by its cosine and appends the sine.
+    The embedding e replaces periodic variables by their cosines and appends their sines.
     """
 
     layers: TanhLayers
@@ -40,7 +40,8 @@ class Network:
 def networks(field: HybridField) -> list[Network]:
     """Return the networks that sum to the residual without correction and gate.
 
-    With symmetries there is one for each image of a state. Raise InputError for other residuals.
+    With symmetries, there is one network for each image of a state. Raise InputError for other
+    residuals.
     """
     basis, weights = field.basis, np.asarray(field.weights)
     if not basis.size:
@@ -62,8 +63,8 @@ def networks(field: HybridField) -> list[Network]:
 def _tanh_layers(basis: AbstractBasis) -> TanhLayers:
     if not isinstance(basis, TanhLayers):
         raise InputError(
-            f"Only networks of tanh layers can be written as source; this residual consists of "
-            f"{type(basis).__name__}. Use to_sympy() or to_latex(), which only name it."
+            f"Only networks of tanh layers can be exported as source; this residual consists of "
+            f"{type(basis).__name__}. Use to_sympy() or to_latex(), which only name the residual."
         )
     return basis
 
@@ -152,7 +153,7 @@ class Steps:
 
     @property
     def vectors(self) -> dict[str, int]:
-        """Vectors that the steps write, and their sizes."""
+        """The names and sizes of the vectors that the steps compute."""
         return {
             step.name: step.size
             for step in self.steps
@@ -161,7 +162,7 @@ class Steps:
 
     @property
     def scalars(self) -> list[str]:
-        """Numbers that the steps write."""
+        """The names of the numbers that the steps compute."""
         return [step.name for step in self.steps if isinstance(step, Scalar | Reduced)]
 
 
@@ -259,7 +260,7 @@ def _add_network(steps: Steps, network: Network, index: int) -> None:
 
 
 def _add_gate(steps: Steps, region: Region) -> None:
-    """Add `Region.gated`: the residual on the training data, held or zero values far away."""
+    """Add `Region.gated`: the residual on the training data, and held or zero values far away."""
     count, n_outputs = len(region.landmarks), steps.n_outputs
     rates = np.asarray(region.rate).tolist()
     turns = [0.0] * len(rates) if region.period is None else np.asarray(region.period).tolist()
@@ -271,7 +272,7 @@ def _add_gate(steps: Steps, region: Region) -> None:
             continue
         steps.constants.append(ConstantArray(f"landmarks{i}", np.asarray(region.landmarks)[:, i]))
         steps.steps.append(Vector("away", count, f"{{z:{i}}} * {number(rate)} - {{landmarks{i}}}"))
-        if turn > 0:  # the short way round
+        if turn > 0:  # the shortest difference on a circle
             shortest = f"{{away}} - {turn!r} * floor({{away}} / {turn!r} + 0.5)"
             steps.steps.append(Vector("away", count, shortest))
         steps.steps += [
@@ -311,16 +312,16 @@ _CALLED = re.compile(r"\b([a-z_]+)\(")
 
 
 class AbstractDialect(abc.ABC):
-    """A language. `functions` are its names of NumPy functions.
+    """A target language. `functions` are its names for NumPy functions.
 
-    `helpers` are the sources of functions that the language lacks, written if they are called.
+    `helpers` are the sources of functions that the language lacks, included if they are called.
     """
 
     functions: Mapping[str, str]
     helpers: Mapping[str, str]
     first: int  # the index of the first element
 
-    # -- what differs --------------------------------------------------------------------
+    # -- language-specific ---------------------------------------------------------------
 
     @abc.abstractmethod
     def element(self, name: str, index: str) -> str:
@@ -354,7 +355,7 @@ class AbstractDialect(abc.ABC):
     def reduced(self, step: Reduced) -> Iterator[str]:
         """Yield the lines of a `Reduced`."""
 
-    # -- what all share ------------------------------------------------------------------
+    # -- common to all languages ---------------------------------------------------------
 
     def lines(self, steps: Sequence[Step]) -> Iterator[str]:
         """Yield the steps in this language."""

@@ -28,7 +28,8 @@ equations = {{
 def to_sympy(field: HybridField, outputs: Sequence[str], *, residual: bool = True) -> list[Any]:
     """Return one SymPy expression per equation, with symbols named like the variables.
 
-    A residual is a function `residual_<name>` of all variables; `residual=False` leaves it out.
+    A residual is a function `residual_<name>` of all variables; `residual=False` omits the
+    residual.
     """
     import sympy
 
@@ -49,7 +50,8 @@ def to_sympy(field: HybridField, outputs: Sequence[str], *, residual: bool = Tru
 
 
 def sympy_source(field: HybridField, outputs: Sequence[str]) -> str:
-    """Return a module with a dictionary `equations` of the expressions of `to_sympy` by name."""
+    """Return the source of a module with `equations`, a dictionary of the expressions of
+    `to_sympy`."""
     field = field.resolved()
     names = [f"z[{i}]" for i in range(len(field.features.variables))]
     formulas = [
@@ -73,9 +75,7 @@ def sympy_source(field: HybridField, outputs: Sequence[str]) -> str:
     any_residual = any(has_residual(field, c) for c in range(len(outputs)))
     return _SOURCE.format(
         variables=list(field.features.variables),
-        note="; residual_... stands for the network, which is not written out"
-        if any_residual
-        else "",
+        note="; residual_... stands for the network, which is not included" if any_residual else "",
         rows="\n".join(rows),
     )
 
@@ -86,7 +86,8 @@ def residual_name(output: str) -> str:
 
 
 def to_pysindy(field: HybridField, outputs: Sequence[str]) -> Any:
-    """Return a fitted `pysindy.SINDy` with one library function per used term and residual."""
+    """Return a fitted `pysindy.SINDy` with one library function per term in use and per
+    residual."""
     pysindy = import_pysindy("to_pysindy()")
     field = field.resolved().without_idle_terms()
     features, n_outputs = field.features, len(outputs)
@@ -99,7 +100,7 @@ def to_pysindy(field: HybridField, outputs: Sequence[str]) -> Any:
     if not columns:  # PySINDy needs a library even if nothing was learned
         columns, names, coefficients = [_nothing], [_Name("0")], np.zeros((n_outputs, 1))
     library = pysindy.CustomLibrary([_Function(column, n_variables) for column in columns], names)
-    library.fit(np.zeros((2, n_variables)))  # only counts the columns
+    library.fit(np.zeros((2, n_variables)))  # only determines the number of columns
     optimizer = pysindy.STLSQ()
     optimizer.coef_, optimizer.intercept_ = coefficients, 0.0
     optimizer.ind_, optimizer.history_ = coefficients != 0, [coefficients]
@@ -159,7 +160,7 @@ def _nothing(variables: np.ndarray) -> np.ndarray:
 
 @final
 class _Name:
-    """The name of a term, given PySINDy's names of the variables, or a fixed text."""
+    """The name of a term for PySINDy's names of the variables, or a fixed text."""
 
     def __init__(self, term: Expression | str):
         self.term = term

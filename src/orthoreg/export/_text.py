@@ -1,8 +1,8 @@
-"""Fitted fields as lines of text, and what all printed forms share.
+"""Fitted fields as lines of text, and functions shared by all printed forms.
 
 `significant` writes numbers, `printed` lists the equations and terms to print, and `symbol` splits
-the name of a variable into a letter or word, dots and indices. Equations of second order,
-theta'' = ..., are printed where theta' = theta_dot is given.
+the name of a variable into a letter or word, dots and indices. Second-order equations, theta'' =
+..., are printed if theta' = theta_dot is given.
 """
 
 import re
@@ -31,11 +31,11 @@ _GREEK_NAMES = (
     "upsilon phi chi psi omega Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega"
 ).split()
 GREEK = dict(zip("αβγδεζηθικλμνξπρστυφχψωΓΔΘΛΞΠΣΥΦΨΩ", _GREEK_NAMES, strict=True))
-"""The names of Greek letters, by letter."""
+"""Names of Greek letters, keyed by letter."""
 LETTERS = {name: letter for letter, name in GREEK.items()} | {
     "varepsilon": "ϵ", "vartheta": "ϑ", "varphi": "φ", "varrho": "ϱ", "varsigma": "ς", "ell": "ℓ",
 }  # fmt: skip
-"""The letters that have names, by name."""
+"""Greek letters, keyed by name."""
 _DOTS = {"dot": 1, "ddot": 2, "dddot": 3}
 _NAME = re.compile(r"(?P<letters>[^\W\d_]+?)(?P<dots>d{0,2}dot)?(?P<number>\d*)")
 _SYMBOL = re.compile(r"[^\W\d_]+\d*(_[^\W_]+)*")
@@ -44,7 +44,7 @@ _SYMBOL = re.compile(r"[^\W\d_]+\d*(_[^\W_]+)*")
 @final
 @dataclass(frozen=True)
 class Symbol:
-    """A letter, its name (theta) or words, with dots above and indices below."""
+    """A letter, a letter's name (theta) or words, with dots above and indices below."""
 
     base: str
     dots: int = 0
@@ -66,7 +66,7 @@ def symbol(name: str) -> Symbol:
     assert match is not None
     letters, dots, number = match["letters"], match["dots"] or "", match["number"]
     if dots and len(letters) > 1 and letters not in LETTERS:
-        letters, dots = letters + dots, ""  # a word that happens to end so
+        letters, dots = letters + dots, ""  # a word that happens to end with _dot
     above = [dots, *(part for part in others if part in _DOTS)]
     below = [number, *(part for part in others if part not in _DOTS)]
     below, n_dots = [part for part in below if part], sum(_DOTS.get(part, 0) for part in above)
@@ -76,7 +76,7 @@ def symbol(name: str) -> Symbol:
     return Symbol(letters, n_dots, tuple(below))
 
 
-_MIN_POWER, _MAX_POWER = -4, 5  # of ten without exponent: 0.0001234, 123456
+_MIN_POWER, _MAX_POWER = -4, 5  # powers of ten printed without exponent: 0.0001234, 123456
 
 
 def implied(velocity_of: Mapping[str, str]) -> dict[str, str]:
@@ -89,7 +89,8 @@ def implied(velocity_of: Mapping[str, str]) -> dict[str, str]:
 
 
 def equation_names(outputs: Sequence[str], velocity_of: Mapping[str, str]) -> tuple[str, ...]:
-    """Return names whose derivatives are the left sides: theta' for theta_dot, theta''."""
+    """Return the names whose derivatives are the left sides: theta' for theta_dot in theta'' =
+    ..."""
     positions = implied(velocity_of)
     return tuple(f"{positions[name]}'" if name in positions else name for name in outputs)
 
@@ -147,7 +148,7 @@ def _term_text(field: HybridField, equation: int, term: "PrintedTerm") -> str:
     if term.is_given:
         value = abs(float(field.coefficients[equation, term.index]))
         return f"{to_text(multiply(Number(value), term.term))} (given)"
-    # brackets if the coefficient seems to belong to a part: (x + y), (2*x), (1/x)
+    # brackets if the coefficient would seem to apply to a part: (x + y), (2*x), (1/x)
     grouped = f"({name})" if isinstance(term.term, Sum) or name[0] in "-0123456789" else name
     if not term.size:
         return grouped
@@ -155,7 +156,7 @@ def _term_text(field: HybridField, equation: int, term: "PrintedTerm") -> str:
 
 
 def is_given(field: HybridField, equation: int, known: Mask | None) -> bool:
-    """Return whether nothing in an equation was learned."""
+    """Return whether an equation was given completely."""
     return known is not None and bool(known[equation].all()) and not has_residual(field, equation)
 
 
@@ -176,7 +177,7 @@ def significant(value: float, precision: int) -> str:
     All digits before the point are written up to a million: 12346, not 1.235e+04.
     """
     scientific = f"{value:.{precision - 1}e}"
-    power = int(scientific.partition("e")[2])  # after rounding: 9.9999 is 10.00
+    power = int(scientific.partition("e")[2])  # after rounding: 9.9999 becomes 10.00
     if not _MIN_POWER <= power <= _MAX_POWER:
         return scientific
     return f"{value:.{max(precision - 1 - power, 0)}f}"
@@ -213,7 +214,7 @@ class PrintedTerm:
 class PrintedEquation:
     """An equation for the derivative of `name` of this `order`.
 
-    `rate` is the state that the derivative equals, if given. `is_given` says that nothing was
+    `rate` is the state that the derivative equals, if given. `is_given` is true if nothing was
     learned.
     """
 
@@ -269,7 +270,7 @@ def printed(
 
 
 def is_negative(item: Expression) -> bool:
-    """Return whether a formula begins with a minus."""
+    """Return whether a formula begins with a minus sign."""
     match item:
         case Number(value) | Product((Number(value), *_)):
             return value < 0
@@ -277,5 +278,5 @@ def is_negative(item: Expression) -> bool:
 
 
 def absolute(item: Expression) -> Expression:
-    """Return the formula without its minus."""
+    """Return the formula without its minus sign."""
     return multiply(Number(-1.0), item) if is_negative(item) else item

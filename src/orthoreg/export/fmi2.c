@@ -173,7 +173,7 @@ MODE(fmi2EnterEventMode)
 MODE(fmi2EnterContinuousTimeMode)
 MODE(fmi2Terminate)
 
-/* there are only real variables, and what is optional is not offered */
+/* there are only real variables, and optional features are not supported */
 #define NONE(name, type) \
     EXPORT fmi2Status name(fmi2Component c, const fmi2ValueReference vr[], size_t count, type value) \
     { (void)c; (void)vr; (void)value; return count ? fmi2Error : fmi2OK; }

@@ -1,7 +1,7 @@
-"""What is known about a fitted model, as plain data. `model.summary(data)` makes it.
+"""Findings about a fitted model as plain data, which `model.summary(data)` returns.
 
-Printing findings needs neither a solver nor a metric: `_summarize`, which does, is imported where
-findings are made.
+Printing findings needs neither solvers nor metrics. `_summarize`, which needs both, is imported
+only where findings are computed.
 """
 
 from ._findings import Advice as Advice

@@ -1,4 +1,4 @@
-"""Advice in order of promise, each item only if the data show it."""
+"""Advice, most promising first; each item requires evidence in the data."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -41,11 +41,11 @@ def advise(
     complete: Sequence[int] = (),
     at_bounds: Sequence[str] = (),
 ) -> tuple[Advice, ...]:
-    """Return what to try next: remedies that were tried on held-out rows, the one with the smallest
-    error first, then what is missing but unknown, then what to measure.
+    """Return advice: remedies by their error on held-out rows, then missing quantities, then
+    further measurements.
 
-    `places` are the indices of the equations of the scores, by default all. Nothing can be added to
-    equations that are `complete`. `at_bounds` are the estimates at a bound.
+    `places` are the indices of the scored equations, by default all. Terms cannot be added to
+    `complete` equations. `at_bounds` are the names of estimates at a bound.
     """
     period = None if seen is None or seen.motion is None else seen.motion.period
     few = None if data is None else few_rows(data, len(field.features.terms), period)
@@ -92,16 +92,16 @@ def advise(
 
 
 def explain_advice(equations: Sequence[str]) -> Advice:
-    """Return the advice on equations that leave more than noise."""
+    """Return advice on equations whose misfit exceeds the noise."""
     return Advice(
         "explain",
-        f"The equations leave more than noise in {rates(equations)}. Search for the missing terms "
-        f"with `orthoreg explain`, or in Python with model.explain(data).",
+        f"The misfit of {rates(equations)} exceeds the noise. Search for the missing terms with "
+        f"`orthoreg explain`, or in Python with model.explain(data).",
     )
 
 
 def ambiguous_advice(equations: Sequence[str]) -> Advice:
-    """Return the advice on equations for which other terms explain the data as well."""
+    """Return advice on equations for which other terms explain the data as well."""
     return Advice(
         "few-rows",
         f"These data do not distinguish the terms of {rates(equations)} from others. Measure runs "
@@ -110,7 +110,7 @@ def ambiguous_advice(equations: Sequence[str]) -> Advice:
 
 
 def given_advice(equations: Sequence[str], at_bounds: Sequence[str] = ()) -> Advice:
-    """Return the advice on equations that were given completely and leave more than noise."""
+    """Return advice on completely given equations whose misfit exceeds the noise."""
     bounds = "the bound of" if len(at_bounds) == 1 else "a bound of one of"
     wrong = f"a given value or {bounds} {listed(at_bounds)}" if at_bounds else "a given value"
     are, it, leaves = ("was", "it", "leaves") if len(equations) == 1 else ("were", "them", "leave")
@@ -123,8 +123,8 @@ def given_advice(equations: Sequence[str], at_bounds: Sequence[str] = ()) -> Adv
 
 
 def _noise(data: Dataset, motion: Motion, size: Float[np.ndarray, " n"]) -> Advice | None:
-    """Advice on measured states, each with the derivative that is learned from it: the second one
-    for a position whose velocity was not measured."""
+    """Advice on noise in measured states and its effect on the learned derivatives. For a position
+    without a measured velocity, this is the second derivative."""
     measured, rates = data.is_measured, data.given_rates
     states = [int(i) for i in np.flatnonzero(measured)]
     learned = [i if measured[rates.get(i, i)] else rates[i] for i in states]
@@ -138,7 +138,7 @@ def _noise(data: Dataset, motion: Motion, size: Float[np.ndarray, " n"]) -> Advi
 
 
 def _excess(score: EquationScore) -> float:
-    """The error of an equation's terms beyond noise."""
+    """The part of an equation's error that exceeds the noise."""
     if score.exceeds_noise is not None and score.status in ("explained", "noise-limited"):
         return 0.0
     error = max(score.equation_error or 0.0, judged_error(score))
@@ -182,7 +182,7 @@ def _remedies(
 
 
 def _limits(field: HybridField, data: Dataset, level: np.ndarray, scores: Scores) -> list[Advice]:
-    """Advice on chaos, if derivatives are good and forecasts are not."""
+    """Advice on chaos, if derivatives are accurate and forecasts are not."""
     if any(score.status in ("not-explained", "roughly-explained") for score in scores.equations):
         return []
     lasted = scores.forecasts and not scores.forecasts_failed

@@ -24,7 +24,7 @@ def assess(
     names: Sequence[str],
     seen: Observations | None,
 ) -> list[EquationScore]:
-    """Return a score for each equation of `names`; without observations, the scores of the fit."""
+    """Return a score for each equation in `names`, from the fit if there are no observations."""
     if seen is None or len(seen.samples.targets) < limits.MIN_ROWS:
         return [_worded(_of_fit(score, name), where="on the rows of the fit")
                 for name, score in zip(names, certificate.equations, strict=True)]  # fmt: skip
@@ -111,8 +111,8 @@ def judged(
 ) -> list[EquationScore]:
     """Return the scores with the misfit of trajectories in each measured state, and their status.
 
-    An equation whose state was not measured is judged by its position. An equation is limited by
-    noise if its terms are probably wrong because others leave only noise as well.
+    The equation of an unmeasured velocity is judged by its position. An equation is limited by
+    noise if its terms are probably wrong because other terms explain the data as well.
     """
     judgement = judge(field, data, interpolation)
     if judgement is None:

@@ -1,4 +1,4 @@
-"""`Findings`: what is known about a fitted model, as plain frozen data."""
+"""`Findings`: verdict, advice and scores of a fitted model as plain frozen data."""
 
 import json
 import math
@@ -13,19 +13,19 @@ CODES = (
     "second-order", "larger-library", "missing-variable", "time-dependent", "few-rows", "lag",
     "noise", "chaotic", "explain",
 )  # fmt: skip
-"""The codes of advice, which programs may rely on."""
+"""Codes of advice; a stable interface for programs."""
 
 VERDICTS = (
     "explained", "needs-residual", "roughly-explained", "noise-limited", "forecasts-fail",
     "not-explained", "undecided",
 )  # fmt: skip
-"""The codes of verdicts, from good to bad."""
+"""Codes of verdicts, from best to worst."""
 
 
 @final
 @dataclass(frozen=True)
 class Verdict:
-    """One sentence on what a model is worth, and a code for programs."""
+    """An assessment of a model in one sentence, and its code for programs."""
 
     code: str
     text: str
@@ -34,7 +34,7 @@ class Verdict:
 @final
 @dataclass(frozen=True)
 class Advice:
-    """One thing to try next, in a sentence, and a code for programs."""
+    """A suggestion for the next step, and its code for programs."""
 
     code: str
     text: str
@@ -43,13 +43,13 @@ class Advice:
 @final
 @dataclass(frozen=True)
 class TermRow:
-    """A term of an equation: its coefficient (zero if it is not in use) and the 95% interval.
+    """A term of an equation: its coefficient (zero for an unused term) and its 95% interval.
 
-    `stability` is the share of resamples that choose the term, or the weight of the sets of terms
-    that contain it, by their score on trajectories. It is the `probability` of the term if the
-    equation explains the data. Otherwise a term is missing, and the choice among wrong terms that
-    replace it is no evidence for them. None if there is no such evidence. `is_given` says that the
-    coefficient was given and not estimated.
+    `stability` is the share of resamples that select the term, or the weight of the sets of terms
+    that contain it, computed from their trajectory scores. `probability` equals `stability` if the
+    equation explains the data. Otherwise a term is missing, the selection of substitutes is no
+    evidence for them, and `probability` is None. Both are None if the fit has no such evidence.
+    `is_given` is true if the coefficient was given instead of estimated.
     """
 
     equation: str
@@ -67,7 +67,7 @@ class TermRow:
 
     @property
     def share(self) -> str:
-        """The probability; in brackets the stability if it is not a probability."""
+        """The probability as text, or the stability in brackets if it is not a probability."""
         if self.stability is None:
             return ""
         text = whole_percent(self.stability)
@@ -77,7 +77,7 @@ class TermRow:
 @final
 @dataclass(frozen=True)
 class ConfoundedTerms:
-    """Two terms of an equation that the data cannot distinguish, and which data could."""
+    """Two terms of an equation that the data cannot distinguish, and data that could."""
 
     equation: str
     term: str
@@ -89,8 +89,8 @@ class ConfoundedTerms:
 @final
 @dataclass(frozen=True)
 class CorrelatedEstimates:
-    """Two constants whose estimates depend on each other: the data determine a combination of
-    them better than each alone."""
+    """Two constants with correlated estimates: the data determine a combination of them better than
+    each constant alone."""
 
     first: str
     second: str
@@ -103,15 +103,15 @@ class EquationScore:
     """The errors of one equation, relative to the root mean square of its derivative.
 
     `fit_error` is the error on the training data, `derivative_error` on the data of the summary.
-    `held_out_error` is the error of the same terms and residual on rows that they were not fitted
-    to, `equation_error` of the terms without the residual. `noise` is the uncertainty of the
-    derivative. `trajectory_error` is the misfit of simulated segments of `trajectory_rows` rows in
-    standard deviations of the measured state, `trajectory_noise` the misfit from noise alone,
-    `trajectory_alone` the misfit without the residual. `exceeds_noise` says whether the misfit is
-    larger than noise explains. None if it was not measured. `errors_grow` says that longer
-    trajectories amplify small errors of the initial state. `terms_probability` is the probability
-    that the chosen terms are the true ones, if trajectories chose them. `status` is the verdict on
-    the equation, and `sentence` the status in words.
+    `held_out_error` is the error of the same terms and residual on held-out rows, `equation_error`
+    that of the terms without the residual. `noise` is the uncertainty of the derivative.
+    `trajectory_error` is the misfit of simulated segments of `trajectory_rows` rows in standard
+    deviations of the measured state, `trajectory_noise` the misfit from noise alone, and
+    `trajectory_alone` the misfit without the residual. `exceeds_noise` is true if the misfit is
+    larger than noise explains. `errors_grow` is true if longer trajectories amplify small errors of
+    the initial state. `terms_probability` is the probability that the selected terms are correct,
+    if trajectories selected them. Values that were not computed are None. `status` is the verdict
+    on the equation, and `sentence` the status in words.
     """
 
     equation: str
@@ -133,7 +133,7 @@ class EquationScore:
 
     @property
     def is_ambiguous(self) -> bool:
-        """Whether other terms explain the data as well, so that the chosen ones are probably
+        """Whether other terms explain the data as well, so that the selected terms are probably
         wrong."""
         p = self.terms_probability
         return p is not None and p < limits.MIN_TERM_PROBABILITY
@@ -142,9 +142,9 @@ class EquationScore:
 @final
 @dataclass(frozen=True)
 class Scores:
-    """Errors on the data of a summary; None if they were not measured.
+    """Errors on the data of a summary; None if they were not computed.
 
-    `forecast_error` is that of the forecasts that reached their end; the others are counted.
+    `forecast_error` is the error of completed forecasts; `forecasts_failed` counts the others.
     """
 
     equations: tuple[EquationScore, ...]
@@ -186,9 +186,9 @@ class CertificateRow:
 @final
 @dataclass(frozen=True)
 class PathRow:
-    """An equation's error by its number of terms, relative to its derivative's size: `inner` on
-    rows that were fitted, `outer` on others. `used` is the index of the terms in use, None if
-    trajectories chose others."""
+    """Error of an equation by number of terms, relative to the size of its derivative: `inner` on
+    fitted rows, `outer` on other rows. `used` is the index of the terms in use, None if
+    trajectories selected other terms."""
 
     equation: str
     n_terms: tuple[int, ...]
@@ -200,11 +200,12 @@ class PathRow:
 @final
 @dataclass(frozen=True)
 class Findings:
-    """What is known about a model: print it, or take its parts.
+    """Findings about a model: print them, or use their attributes.
 
-    `source` names the data; None for findings of the fit alone. `advice` is in order of promise.
-    `scores` are the numbers that verdict and advice are based on. `matched_terms` says that
-    probabilities of terms come from trajectories and not from resamples.
+    `source` is the name of the data, None for findings of the fit alone. `advice` starts with the
+    most promising suggestion. `scores` are the numbers on which verdict and advice are based.
+    `matched_terms` is true if the probabilities of terms come from trajectories instead of
+    resamples.
     """
 
     equations: tuple[str, ...]
@@ -251,7 +252,7 @@ class Findings:
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> "Findings":
-        """Return the findings that `to_dict` described."""
+        """Return findings from the output of `to_dict`."""
         scores = values["scores"]
         equations = tuple(EquationScore(**score) for score in scores["equations"])
         parts: dict[str, Any] = {

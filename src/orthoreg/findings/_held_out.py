@@ -1,4 +1,4 @@
-"""Least squares on some rows and its values at the other rows, fold by fold."""
+"""Least-squares predictions for held-out rows, fold by fold."""
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -15,8 +15,8 @@ def held_out_values(
     """Return for each row the values of the least-squares fit to the other folds.
 
     With design = U S V' the fit to the rows outside fold f has the coefficients
-    (I - U_f' U_f)^-1 (U' y - U_f' y_f) in U, which is as accurate as the design allows. A direction
-    that only the fold has stays at zero.
+    (I - U_f' U_f)^-1 (U' y - U_f' y_f) in U, which is as accurate as the design allows. Directions
+    that occur only in the fold have coefficient zero.
     """
     values = np.zeros_like(targets)
     size = np.sqrt(np.mean(design**2, axis=0))
@@ -39,7 +39,7 @@ def held_out_ridge(
     fold: Int[np.ndarray, " N"],
     ridge: Float[np.ndarray, " K"],
 ) -> Float[np.ndarray, " N"]:
-    """Return the same with `ridge` added to the mean squares of the columns, scaled to one."""
+    """Return the same for ridge regression on columns scaled to unit mean square."""
     size = np.sqrt(np.mean(design**2, axis=0))
     scaled = design / np.where(size > 0, size, 1.0)
     grams = {part: scaled[fold == part].T @ scaled[fold == part] for part in np.unique(fold)}
@@ -66,5 +66,5 @@ def held_out_errors(
 
 
 def beyond_noise(error: float, noise: float, margin: float) -> float:
-    """Return the part of an error beyond noise of this size times a margin."""
+    """Return the part of an error that exceeds `margin` times the noise."""
     return float(np.sqrt(max(error**2 - (margin * noise) ** 2, 0.0)))

@@ -8,212 +8,224 @@ import numpy as np
 
 # -- verdict -------------------------------------------------------------------------------
 GOOD_ERROR = 0.05
-"""Relative error of a derivative beyond noise. Up to this value an equation explains it."""
+"""Maximum relative error of a derivative, beyond noise, for the verdict that the equation explains
+it."""
 FAIR_ERROR = 0.2
-"""Relative error of a derivative beyond noise, or of the motion along segments of trajectories. Up
-to this value, an equation explains it roughly; beyond it, it does not. A larger total error within
-noise is called noise-limited."""
+"""Maximum relative error of a derivative, beyond noise, or of the motion along trajectory segments,
+for the verdict that the equation explains the data roughly. A larger total error within the noise
+is called noise-limited."""
 GOOD_FORECAST_ERROR = 0.1
-"""Relative error of the states over whole runs. Up to this value forecasts are good."""
+"""Maximum relative error of the states over whole runs for good forecasts."""
 POOR_FORECAST_ERROR = 0.3
-"""Relative error of the states over whole runs. Beyond this value forecasts fail."""
+"""Relative error of the states over whole runs above which forecasts fail."""
 FAILED_FORECAST_SHARE = 0.25
-"""Share of the forecasts that end early. From this value on, forecasts fail."""
+"""Minimum share of early-ending forecasts for the verdict that forecasts fail."""
 NOISE_MARGIN = 1.4
-"""Standard deviations of the noise of a derivative. Errors up to this multiple may be noise."""
+"""Multiple of the standard deviation of a derivative's noise up to which an error may be noise."""
 MAX_DETECTABLE_MISFIT = 0.2
-"""Share of a state's motion. Data that could not show a smaller misfit decide nothing."""
+"""Maximum detection limit of a misfit, as a share of a state's motion. Above it, an equation is
+limited by noise."""
 ROUNDING_MISFIT = 5e-4
-"""Share of a state's motion. A smaller misfit is not called noise: integrators and files round it
-away."""
+"""Share of a state's motion below which a misfit is not called noise, because integrators and
+stored digits round at this level."""
 CONSTANT_RATE = 1e-9
-"""Relative change of a state over the whole time. A rate that changes it by less is rounding."""
+"""Relative change of a state over the whole time below which its rate is rounding."""
 MIN_ROWS = 10
-"""Rows. With fewer, nothing is judged."""
+"""Minimum number of rows for a verdict."""
 MAX_FORECASTS = 256
-"""Runs that are forecast, evenly chosen: forecasts of all runs would take long."""
+"""Maximum number of runs to forecast, evenly chosen, because forecasting all runs would take
+long."""
 
 # -- terms and residual --------------------------------------------------------------------
 MIN_TERM_PROBABILITY = 0.5
-"""Probability. The verdict names a term in use that is less probable."""
+"""Probability below which the verdict names a term in use."""
 SHOWN_TERM_STABILITY = 0.05
-"""Share of resamples, or weight of the sets of terms, that choose a term. From this value on, a
-term that is not in use is shown."""
+"""Minimum share of resamples, or weight of the sets of terms, that contain an unused term for the
+term to be shown."""
 ROUNDING_ERROR = 1e-8
-"""Relative error. Errors are square roots of differences of squares: smaller ones are rounding."""
+"""Relative error below which errors are rounding, as square roots of differences of squares."""
 NEGLIGIBLE_OVERLAP = 1e-6
-"""Overlap of a residual with the terms in use. With less, the residual is orthogonal to them."""
+"""Overlap with the terms in use below which a residual counts as orthogonal to them."""
 NOTABLE_RESIDUAL = 0.01
-"""Size of a residual relative to the derivative. Notes are only about larger ones."""
+"""Minimum size of a residual, relative to the derivative, that notes mention."""
 LIBRARY_SHARE = 0.5
-"""Share of a residual that library terms could represent, above which a note says so."""
+"""Minimum share of a residual that library terms could represent for a note on this share."""
 MIN_RIDGE, MAX_RIDGE = 1e-9, 1e3
-"""Mean squares of a column. Bounds of the ridge of the fit when it is used on held-out rows."""
+"""Bounds, in mean squares of a column, of the fit's ridge when it is reused on held-out rows."""
 
 # -- rows that are looked at ---------------------------------------------------------------
 MAX_ROWS_MOTION = 4000
-"""Rows that are differentiated."""
+"""Maximum number of rows to differentiate."""
 MIN_STRETCHES = 10
-"""Stretches, of one run or of several, that are looked at if not all rows are."""
+"""Minimum number of stretches, of one or more runs, to examine if not all rows are used."""
 MIN_ROWS_DERIVATIVES = 5
-"""Rows of a run that has a second derivative."""
+"""Minimum number of rows in a run for a second derivative."""
 MAX_ROWS_OBSERVED = 2000
-"""Rows, evenly chosen, that verdict and advice are decided on: few enough to be quick."""
+"""Maximum number of rows, evenly chosen, for verdict and advice. This many take little time."""
 FOLDS = 10
-"""Folds of held-out rows."""
+"""Number of folds for held-out rows."""
 MAX_DERIVATIVE_NOISE = 0.5
-"""Standard deviations of a column of given derivatives. A larger estimate is not noise: the rows
-are in no order."""
+"""Maximum noise of given derivatives, in standard deviations of their column. A larger estimate
+shows that the rows are in no order."""
 CROSSING_DISTANCE = 0.25
-"""Standard deviations of a state beyond its mean that a crossing must reach, so that noise makes
-none."""
+"""Distance from the mean, in standard deviations of a state, that a crossing must reach, so that
+noise does not cause crossings."""
 COLLINEAR_EXTENT = 1e-3
-"""Share of the largest singular value. Directions of the variables with less have no slope."""
+"""Share of the largest singular value below which directions of the variables get no slope."""
 
 # -- least squares on held-out rows --------------------------------------------------------
 RANK_TOLERANCE = 1e-10
-"""Share of the largest singular value. Below it, terms depend on others on these rows. With a
-ridge, the least one, in mean squares of a column."""
+"""Share of the largest singular value below which terms are linearly dependent on these rows. With
+a ridge: the smallest ridge, in mean squares of a column."""
 UNSEEN_DIRECTION = 1e-13
-"""Share of the square of a direction that is in the fitted rows. With less, they do not show it."""
+"""Share of the square of a direction in the fitted rows below which these rows do not determine
+it."""
 
 # -- whether the columns determine a derivative --------------------------------------------
 MIN_COVERED_ROWS = 50
-"""Rows with neighbours at other times that any statement needs."""
+"""Minimum number of rows with neighbours at other times for any statement."""
 MIN_COVERED_SHARE = 0.2
-"""Share of all rows that must have such neighbours."""
+"""Minimum share of all rows that must have such neighbours."""
 MAX_NEIGHBOUR_DISTANCE = 0.3
-"""Standard deviations of the columns. The median neighbour of a row must be nearer."""
+"""Maximum distance of a row's median neighbour, in standard deviations of the columns."""
 MAX_NEIGHBOUR_OFFSET = 0.05
-"""Standard deviations of the columns. Neighbours on one side only, from which the row would have to
-be extrapolated, predict its position with a larger error."""
+"""Maximum error, in standard deviations of the columns, with which neighbours predict the row's
+position. Neighbours on one side only, which would require extrapolation, have a larger error."""
 NEIGHBOUR_PARTS = 10
-"""Parts of the rows, each predicted from the others."""
+"""Number of parts of the rows, each predicted from the others."""
 MIN_NEIGHBOURS = 16
-"""Neighbours of a row, at least; in many columns four for each coefficient of a plane."""
+"""Minimum number of neighbours of a row; in many columns, four for each coefficient of a plane."""
 NEIGHBOUR_BLUR = 2.0
-"""Standard deviations of noise. Neighbours that are no further apart have no slope."""
+"""Distance of neighbours, in standard deviations of noise, below which they determine no slope."""
 NEIGHBOUR_RIDGE = 1e-3
-"""Mean squares of the distances of neighbours: ridge on the slopes of the plane through them."""
+"""Ridge on the slopes of the plane through neighbours, in mean squares of their distances."""
 UNDETERMINED_SHARE = 0.08
-"""Share of a derivative that no function of the columns explains, above which a variable is
-missing."""
+"""Minimum share of a derivative that no function of the columns explains for reporting a missing
+variable."""
 MISSING_VARIABLE_NOISE_FACTOR = 4.0
-"""Noise levels, the largest of the states. A smaller undetermined share may come from noise in the
-columns."""
+"""Minimum ratio of the undetermined share to the largest relative noise of the states for reporting
+a missing variable."""
 FORCING_NOISE_FACTOR = 0.2
-"""Noise levels, the largest of the states. With a smaller undetermined share the columns may
-determine the derivative, and no forcing is reported."""
+"""Minimum ratio of the undetermined share to the largest relative noise of the states for reporting
+a forcing."""
 FREE_RATE_SHARE = 0.5
-"""Undetermined share of a rate, above which it counts as a state of its own."""
+"""Undetermined share above which a rate counts as a separate state."""
 DETERMINED_SHARE = 0.2
-"""Share of a second derivative that columns and rates may leave if they determine it."""
+"""Maximum share of a second derivative that remains unexplained if columns and rates determine
+it."""
 DETERMINED_SHARE_LIBRARY = 0.05
-"""The same where rows have no neighbours, so that the library alone decides."""
+"""The same share for rows without neighbours, where the library alone decides."""
 
 # -- remedies ------------------------------------------------------------------------------
 IMPROVABLE_ERROR = 0.01
-"""Relative error beyond noise, above which remedies are tried."""
+"""Relative error beyond noise above which remedies are tried."""
 MAX_REMAINING_ERROR = 0.5
-"""Share of the error that a remedy may leave, beyond noise where that is known."""
+"""Maximum ratio of the error with a remedy to the error without it, both beyond noise where that is
+known."""
 MAX_REMAINING_ERROR_WITH_NOISE = 0.75
-"""Share of the error, noise included, that a larger library may leave."""
+"""Maximum ratio of the error with a larger library to the error without it, both including
+noise."""
 MAX_REMAINING_VARIANCE = 0.3
-"""Share of the undetermined variance that a forcing may leave: a function of the columns is the
-competing explanation."""
+"""Maximum share of the undetermined variance that remains with a forcing. The competing explanation
+is a function of the columns."""
 STRETCHES_PER_RUN = 5
-"""Stretches of each run, each predicted from the others, when laws of runs are compared."""
+"""Stretches of each run, each predicted from the others, for comparing the laws of different
+runs."""
 MIN_SHARE_IN_LONG_RUNS = 0.5
-"""Share of the rows that must be in runs long enough to be fitted alone."""
+"""Minimum share of rows in runs that are long enough for a separate fit."""
 MAX_TERMS_TRIED = 150
-"""Terms of a larger library that is tried."""
+"""Maximum number of terms of a larger library that is tried."""
 MAX_TERMS_SELECTED = 40
-"""Terms of a library from which cross-validation selects as in a fit. A larger one is compared with
-all its terms."""
+"""Maximum number of terms from which cross-validation selects, as in a fit. Larger libraries are
+compared with all their terms."""
 
 # -- second order --------------------------------------------------------------------------
 MAX_SEGMENTS = 200
-"""Segments that equations of first and second order forecast."""
+"""Maximum number of segments to forecast with equations of first and second order."""
 MAX_ROWS_ORDER_FIT = 2000
-"""Rows that these equations are fitted to."""
+"""Maximum number of rows to which these equations are fitted."""
 SEGMENT_ROWS = (3, 20)
-"""Rows. Bounds of the length of a segment, which is a quarter of a period."""
+"""Minimum and maximum length of a segment in rows. The length is a quarter of a period."""
 DIVERGED_DISTANCE = 10.0
-"""Standard deviations from the mean. A forecast that goes further counts as lost."""
+"""Distance from the mean, in standard deviations, beyond which a forecast counts as diverged."""
 
 # -- forcing -------------------------------------------------------------------------------
 MIN_FORCING_PERIODS = 2.5
-"""Periods of a forcing in the longest run, at least, for it to be reported."""
+"""Minimum number of periods in the longest run for reporting a forcing."""
 FORCING_SAMPLES_PER_PERIOD = 5
-"""Samples per period of the fastest forcing that is searched for."""
+"""Samples per period of the fastest forcing in the search."""
 MAX_WAVES = 3
-"""Frequencies of a forcing."""
+"""Maximum number of frequencies of a forcing."""
 MAX_WAVE_ERROR_RATIO = 0.9
-"""Share of the held-out error. One more frequency must leave no more."""
+"""Maximum ratio of the held-out errors with and without one more frequency."""
 FORCING_REMAINING_ERROR = 0.1
-"""Share of the error beyond noise. With less left the forcing is complete. Where neighbours decide
-nothing it must not leave more."""
+"""Share of the error beyond noise below which a forcing is complete. If neighbours do not decide, a
+forcing is reported only if the remaining share is smaller."""
 MAX_FREQUENCIES = 500
-"""Frequencies of the first grid."""
+"""Maximum number of frequencies in the first grid."""
 FREQUENCY_OFFSETS = np.linspace(-1.0, 1.0, 9)
-"""Steps between frequencies, of the finer grids around the best frequency."""
+"""Offsets of the finer grids from the best frequency, in grid steps."""
 FREQUENCY_REFINEMENTS = 3
-"""Finer grids, each with a quarter of the step before."""
+"""Number of finer grids, each with a quarter of the previous step."""
 WAVE_COLLINEARITY = 1e-6
-"""Determinant of the moments of cosine and sine, in squared numbers of rows. Below it the design
-contains such a wave already."""
+"""Determinant of the moments of cosine and sine, in squared numbers of rows, below which the design
+already contains the wave."""
 MIN_FORCED_RUNS = 3
-"""Runs. What so many have in common at the same time is a forcing; the motion of one run is a
-function of time anyway."""
+"""Minimum number of runs with the same remainder at the same time for reporting a forcing. The
+motion of a single run is always a function of time."""
 FORCING_BINS = 40
-"""Intervals of time in which a forcing of any form is averaged over runs."""
+"""Number of time intervals in which a forcing of any form is averaged over runs."""
 
 # -- data ----------------------------------------------------------------------------------
 MIN_ROWS_PER_TERM = 5
-"""Rows for each candidate term."""
+"""Minimum number of rows per candidate term."""
 MIN_SAMPLES_PER_PERIOD = 8
-"""Rows per period of a state. With fewer, derivatives are not resolved."""
+"""Minimum number of rows per period of a state to resolve derivatives."""
 MIN_ROWS_PER_RUN = 6
-"""Rows of the median run. Shorter runs show little of how states change."""
+"""Minimum number of rows of the median run. Shorter runs contain little information on how states
+change."""
 LARGE_NOISE = 0.03
-"""Standard deviations of a state. More noise is reported."""
+"""Minimum noise, in standard deviations of a state, that is reported."""
 LARGE_SLOPE_NOISE = 0.1
-"""Relative error of a derivative. Noise that leaves more in it is reported as well."""
+"""Minimum relative error of a derivative due to noise that is reported."""
 MIN_NOISE = 0.005
-"""Standard deviations of a state. Less noise is not reported, whatever its effect on the slope."""
+"""Noise, in standard deviations of a state, below which its effect on the derivative is not
+reported."""
 UNRELATED_NOISE = 0.71
-"""Standard deviations of a state, half its variance. With more, differences show no motion."""
+"""Noise, in standard deviations of a state, above which differences show no motion. Its square is
+half the variance."""
 
 # -- lag between a position and its velocity -----------------------------------------------
 MIN_LAG_WINDOWS = 20
-"""Windows. With fewer, no lag is estimated."""
+"""Minimum number of windows to estimate a lag."""
 CLEARLY_BETTER = 0.5
-"""Share of the squared error that a lag leaves. An equation that leaves less is no lag."""
+"""Ratio of the squared errors of an equation and of a lag below which there is no lag."""
 LAG_EXPLAINED_SHARE = 0.99
-"""Share of a velocity's variance that the position explains, at least."""
+"""Minimum share of a velocity's variance that the position explains."""
 LAG_FACTOR_TOLERANCE = 0.03
-"""Difference from one of the factor between the velocity and the derivative of the position."""
+"""Maximum difference from one of the ratio of the velocity to the position's derivative."""
 LAG_STANDARD_ERRORS = 4.0
-"""Standard errors of a lag. A smaller lag is not reported."""
+"""Minimum lag to report, in standard errors."""
 MIN_LAG = 0.02
-"""Steps between rows. A smaller lag is not reported."""
+"""Minimum lag to report, in time steps."""
 LAG_GROUPS = 10
-"""Stretches of the windows, from whose differences the standard error is estimated."""
+"""Number of groups of windows whose differences determine the standard error."""
 
 # -- chaos ---------------------------------------------------------------------------------
 MIN_CHAOS_GROWTH = 4.0
-"""Logarithm of the growth of a perturbation over the longest run, at least."""
+"""Minimum logarithm of the growth of a perturbation over the longest run."""
 MIN_SUSTAINED_GROWTH = 0.3
-"""Share of the mean rate of growth that each half of the runs must exceed."""
+"""Share of the mean growth rate that each half of the runs must exceed."""
 LOST_FORECAST_ERROR = 0.3
-"""Relative error of the states. A forecast with a larger one is lost."""
+"""Relative error of the states above which a forecast is lost."""
 MAX_RUNS_CHAOS = 3
-"""Runs, the longest, along which perturbations are followed."""
+"""Maximum number of runs, the longest, along which perturbations are followed."""
 MAX_ROWS_CHAOS = 800
-"""Rows of each of these runs."""
+"""Maximum number of rows of each of these runs."""
 MIN_STATES_CHAOS = 3
-"""States that vary. By Poincare and Bendixson, a plane without inputs has no chaos."""
+"""Minimum number of varying states. By the Poincare-Bendixson theorem, autonomous planar systems
+have no chaos."""
 JACOBIAN_STEP = 1e-5
-"""Standard deviations of a state: step of the differences that estimate slopes of the field."""
+"""Step of the finite differences for slopes of the field, in standard deviations of a state."""
 MIN_INITIAL_ERROR = 1e-6
-"""Relative error of initial state and field that is assumed at least, however good they look."""
+"""Minimum relative error of initial state and field, assumed even if both appear more accurate."""

@@ -19,8 +19,8 @@ class Motion:
 
     `run` numbers the runs; `inner` marks rows away from the ends of a run, where derivatives are
     accurate. `noise` is the standard deviation of each state's noise, `is_white` whether it is
-    noise and not coarse sampling. `slope_noise` and `curvature_noise` are the resulting variances
-    of the derivatives. `period` is the number of rows of an oscillation of each state.
+    noise instead of coarse sampling. `slope_noise` and `curvature_noise` are the resulting
+    variances of the derivatives. `period` is the number of rows of an oscillation of each state.
     """
 
     data: Dataset
@@ -86,8 +86,8 @@ def motion_of(data: Dataset, differentiation: AbstractDifferentiator) -> Motion 
 
 
 def stretches(data: Dataset, max_rows: int) -> tuple[Dataset, Int[np.ndarray, " R"]]:
-    """Return about `max_rows` rows at most: all runs, some runs, or stretches of some runs; and the
-    number of the run of each."""
+    """Return at most about `max_rows` rows, as whole runs or stretches, and the run index of each
+    stretch."""
     if data.n_samples <= max_rows:
         return data, np.arange(data.n_runs)
     mean = data.n_samples / data.n_runs
@@ -111,8 +111,8 @@ def stretches(data: Dataset, max_rows: int) -> tuple[Dataset, Int[np.ndarray, " 
 
 
 def rows_per_period(data: Dataset) -> Float[np.ndarray, " n"]:
-    """Return the rows of an oscillation, which crosses the mean twice; infinite for a state with
-    fewer than two crossings.
+    """Return the number of rows per oscillation of each state, infinite if the state crosses its
+    mean fewer than two times.
 
     A crossing counts once the state is a quarter of its standard deviation beyond the mean, so that
     noise does not cause crossings.

@@ -1,4 +1,4 @@
-"""Notes beside verdict and advice."""
+"""Notes that accompany verdict and advice."""
 
 from collections.abc import Mapping, Sequence
 
@@ -10,8 +10,8 @@ from ._words import interval, listed, percent
 def certificate_notes(
     rows: Sequence[CertificateRow], dependences: Sequence[str], *, is_selected: bool
 ) -> list[str]:
-    """Return notes on terms that depend on each other and on the residual. `is_selected` says that
-    a selection chose the terms, not the L1 norm."""
+    """Return notes on linearly dependent terms and on the residual. `is_selected` is true if a
+    selection, not the L1 norm, chose the terms."""
     notes = [
         f"On these data {relation}, so they cannot distinguish these terms."
         for relation in dependences
@@ -19,19 +19,20 @@ def certificate_notes(
     notable = [row for row in rows if row.residual_share > limits.NOTABLE_RESIDUAL]
     if any(row.overlap < limits.NEGLIGIBLE_OVERLAP for row in notable):
         notes.append(
-            "The residual is what the terms in use cannot represent. If missing physics correlates "
-            "with a term, that term's coefficient absorbs part of it. model.explain(data), on the "
-            "command line `orthoreg explain`, proposes formulas for the residual."
+            "The residual represents dynamics that the terms in use cannot. If missing physics "
+            "correlates with a term, the coefficient of this term absorbs part of it. "
+            "model.explain(data), or `orthoreg explain` on the command line, proposes formulas for "
+            "the residual."
         )
     for row in notable:
         if row.library_share <= limits.LIBRARY_SHARE:
             continue
         if row.overlap >= limits.NEGLIGIBLE_OVERLAP:
-            reason = "terms; a higher orthogonality keeps them out of it"
+            reason = "terms; increase orthogonality to prevent this"
         elif is_selected:
             reason = "terms that were left out because they did not hold on other rows"
         else:
-            reason = "terms that were left out; a lower sparsity lets them in"
+            reason = "terms that were left out; decrease sparsity to include them"
         notes.append(
             f"{percent(row.library_share)} of the residual of {row.equation}' could be represented "
             f"by library {reason}."
@@ -44,7 +45,7 @@ NO_EVIDENCE = (
     "selected by its fit, or its file comes from a version that did not store them."
 )
 NO_DATA = (
-    "This summary is of the fit alone. Forecasts and advice need data: call model.summary(data) "
+    "This summary covers the fit alone. Forecasts and advice need data: call model.summary(data) "
     "before the model is saved."
 )
 
@@ -59,18 +60,18 @@ def weak_form(widths: Sequence[float]) -> str:
 
 
 def held_inputs(names: Sequence[str]) -> str:
-    """Return a note on inputs that trajectories, not their values, show to be held."""
+    """Return a note on inputs that are held according to trajectories, not to their values."""
     are = "is" if len(names) == 1 else "are"
     return (
-        f"{listed(names)} {are} read as held between rows: the same equations follow the data "
-        f"clearly better than with a smooth curve through the values."
+        f"{listed(names)} {are} treated as held between rows, because the same equations then "
+        f"follow the data clearly better than with smooth interpolation."
     )
 
 
 def left_out_values(counts: Mapping[str, int]) -> str:
     """Return a note on values that were left out of a fit of noisy data."""
     each = listed([f"{name} ({count})" for name, count in counts.items()])
-    return f"Outliers, far from the rows before and after them, were left out: {each}."
+    return f"Outliers (values far from those before and after) were left out: {each}."
 
 
 INTERVALS_KNOW_NOISE = (
@@ -91,7 +92,7 @@ def in_units(units: Mapping[str, str]) -> str:
 
 
 def given_rates(velocity_of: Mapping[str, str], estimated: Sequence[str]) -> str:
-    """Return a note on equations of second order and on velocities that were not measured."""
+    """Return a note on second-order equations and on velocities that were not measured."""
     given = listed([f"{position}' = {rate}" for position, rate in velocity_of.items()])
     are = "is" if len(velocity_of) == 1 else "are"
     text = f"{given} {are} given, not learned"
@@ -108,7 +109,7 @@ def estimated_constants(
     constants: Sequence[tuple[str, float, tuple[float, float] | None]],
     scale: Sequence[str] = (),
 ) -> str:
-    """Return a note on estimated constants with their intervals; those of `scale` are one."""
+    """Return a note on estimated constants with their intervals; those in `scale` equal one."""
     shown = [
         f"{name} = {value:.5g}" + ("" if ends is None else f" ({interval(*ends)})")
         for name, value, ends in constants
@@ -116,30 +117,30 @@ def estimated_constants(
     text = f"Estimated from the data: {listed(shown, most=12)}."
     if scale:
         text += (
-            f" The equations determine them up to a common factor, which {listed(scale)} = 1 "
-            f"settles; a known value settles it as well."
+            f" The equations determine them up to a common factor, which is set by "
+            f"{listed(scale)} = 1. Any known value can set it instead."
         )
     return text
 
 
 CORRELATED_ESTIMATES = (
     "Correlated estimates: the data determine a combination of such constants better than each "
-    "alone. Intervals are joint, with all constants free."
+    "constant alone. Intervals are joint, with all constants free."
 )
 
 
 def constants_at_bounds(names: Sequence[str]) -> str:
     """Return a note on constants whose interval ends at a bound."""
     are, its = ("is", "its interval ends") if len(names) == 1 else ("are", "their intervals end")
-    return f"{listed(names)} {are} at a bound: {its} there, and the data alone might go beyond it."
+    return f"{listed(names)} {are} at a bound: {its} there, but the data may prefer values beyond."
 
 
 def held_by_a_bound(equation: str, terms: Sequence[str]) -> str:
     """Return a note on coefficients at a bound."""
     are = "is" if len(terms) == 1 else "are"
     return (
-        f"In {equation}', {listed(terms)} {are} at the bound: the data alone would put the "
-        f"coefficient beyond it."
+        f"In {equation}', {listed(terms)} {are} at the bound: without it, the coefficient would "
+        f"lie beyond."
     )
 
 
@@ -154,5 +155,5 @@ def no_candidates(terms: Sequence[str]) -> str:
 
 
 def thinned(seen: int, samples: int) -> str:
-    """Return a note that not all rows were used."""
+    """Return a note that only some rows were used."""
     return f"Verdict and advice are based on {seen} of {samples} rows."

@@ -1,4 +1,4 @@
-"""The rows that verdict and advice are decided on, and what their columns determine.
+"""The rows on which verdict and advice are based, and how far their columns determine derivatives.
 
 `determination` measures how much of a derivative any smooth function of the columns explains. A row
 is predicted by the plane through its nearest rows of other runs, or of other times if there are few
@@ -26,8 +26,8 @@ from ._scores import spaced
 class Determination:
     """The share of each target's variance that no function of the columns explains.
 
-    `share` is measured on the rows `covered` by neighbours, after subtracting noise; `enough` says
-    whether these are enough for a statement.
+    `share` is measured on the rows `covered` by neighbours, after subtracting noise; `enough` is
+    true if these rows suffice for a statement.
     """
 
     share: Float[np.ndarray, " c"]
@@ -47,9 +47,9 @@ class Observations:
     """Variables and derivatives of some rows, with noise as variances.
 
     `noise` is the error from noise in any prediction of a derivative from the variables. Runs in
-    time also have the motion they come from, its second derivatives with their noise, and a mark of
-    the rows away from the ends of a run. `labels` say what each equation is the derivative of:
-    theta' for an equation of second order. `constants` are the model's constants inside terms.
+    time also have the motion they come from, its second derivatives with their noise, and a mask of
+    the rows away from the ends of a run. `labels` are the names whose derivatives the equations
+    give: theta' for a second-order equation. `constants` are the model's constants inside terms.
     """
 
     samples: Rows
@@ -213,7 +213,7 @@ def determination(
             offsets, distance, both, (limits.NEIGHBOUR_BLUR * point_noise[varies] / spread) ** 2
         )
         predicted[rows] = values[:, : targets.shape[1]]
-        # a plane that neighbours support on all sides predicts that a row is where it is
+        # a plane through neighbours on all sides also predicts the position of the row itself
         missed = np.linalg.norm(values[:, targets.shape[1] :], axis=1)
         covered[rows] = (distance[:, count // 2] < limits.MAX_NEIGHBOUR_DISTANCE) & (
             missed < limits.MAX_NEIGHBOUR_OFFSET
@@ -229,7 +229,7 @@ def determination(
 
 
 def _parts(run: Int[np.ndarray, " N"]) -> list[Bool[np.ndarray, " N"]]:
-    """Rows that are predicted from the others: whole runs, or stretches of rows."""
+    """Masks of the rows predicted from all others: whole runs, or stretches of rows."""
     n_runs = int(run.max()) + 1
     if n_runs >= limits.NEIGHBOUR_PARTS:
         number = run % limits.NEIGHBOUR_PARTS
@@ -254,7 +254,8 @@ def _planes(
 ) -> Float[np.ndarray, "B c"]:
     """The value at the origin of the weighted least-squares plane through neighbours.
 
-    It has no slope in directions in which the neighbours vary by less than the variance `blur`.
+    The plane has no slope in directions in which the neighbours vary by less than the variance
+    `blur`.
     """
     reach = 1.01 * distance[:, -1:] + 1e-12
     weights = 1 - (distance / reach) ** 2

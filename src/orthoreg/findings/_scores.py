@@ -1,6 +1,6 @@
 """Errors of derivatives and of forecasts, as plain numbers.
 
-Metrics are imported where they are used: printing findings needs none of them.
+Metrics are imported where they are used, because printing findings does not need them.
 """
 
 from collections.abc import Sequence
@@ -24,14 +24,14 @@ def forecast_sample(data: Dataset) -> Dataset:
 
 
 def spaced(count: int, max_count: int) -> Int[np.ndarray, " _"]:
-    """Return at most `max_count` of the numbers below `count`, evenly spaced and rounded down."""
+    """Return at most `max_count` of the integers below `count`, evenly spaced and rounded down."""
     return np.unique(np.linspace(0, count - 1, max_count).astype(int))
 
 
 def derivative_scores(
     predicted: Float[np.ndarray, "N c"], slopes: Float[np.ndarray, "N c"], names: Sequence[str]
 ) -> dict[str, Any]:
-    """Return the relative error of all derivatives and of each, and R^2, the mean over
+    """Return the relative errors of all derivatives together and of each, and the mean R^2 of the
     equations."""
     from ..diagnostics import relative_error
 
@@ -60,7 +60,7 @@ def forecast_scores(
     measured: Bool[np.ndarray, " n"] | None = None,
 ) -> dict[str, Any]:
     """Return the error of completed forecasts relative to the variation of the states, and the
-    number of the others.
+    number of failed forecasts.
 
     Diverged forecasts are counted, not averaged. Only states that were `measured` count.
     """
@@ -73,7 +73,7 @@ def forecast_scores(
         columns = slice(None) if measured is None else measured
         predicted = np.concatenate([forecasts[i].x[-len(true_states[i]) :, columns] for i in done])
         true = np.concatenate([true_states[i][:, columns] for i in done])
-        mean = true.mean(axis=0) * np.any(true != true[0])  # of what never varies, its size counts
+        mean = true.mean(axis=0) * np.any(true != true[0])  # zero for constant columns
         error = relative_error(predicted - mean, true - mean)
     return {
         "forecast_error": error,

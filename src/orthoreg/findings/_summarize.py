@@ -1,4 +1,4 @@
-"""From the parts of a fitted model and some data to its findings."""
+"""Computation of findings from the parts of a fitted model and data."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -64,15 +64,15 @@ class Subject:
 
     `field` is f with its terms and coefficients, `evidence` the evidence for the terms from
     resamples or trajectories if a selection chose them (`is_selected`), `left_out` terms of the
-    default library that were not considered. `velocity_of` and `given` are the equations that were
-    given, `parameters` the constants that were estimated with their intervals, `estimated` the
-    states that were not measured. `widths` are half-widths of the weak form, if it was used.
-    `refined` is the result of matching trajectories in words; `is_stuck` says that the match found
-    no minimum, `knows_noise` that the intervals come from it. `units` are those of the columns.
-    `fixed` marks coefficients that were given, (equations x terms). `complete` are the equations to
-    which nothing is added, `systems` those with several derivatives, `paths` the selections of the
-    terms. `accepted` are terms that were added to the library, by equation. `correlations` are
-    those of estimates, `at_bounds` the estimates at a bound.
+    default library that were not considered. `velocity_of` and `given` are the given equations,
+    `parameters` the estimated constants with their intervals, `estimated` the unmeasured states.
+    `widths` are half-widths of the weak form, if it was used. `refined` describes the result of
+    matching trajectories; `is_stuck` is true if the match found no minimum, `knows_noise` if the
+    intervals come from the match. `units` are those of the columns. `fixed` (equations x terms)
+    marks given coefficients. `complete` are the equations to which no terms can be added, `systems`
+    those with several derivatives, `paths` the selections of terms. `accepted` are the terms added
+    to the library, by equation. `correlations` are correlations of estimates, `at_bounds` the
+    estimates at a bound.
     """
 
     equations: tuple[str, ...]
@@ -104,7 +104,7 @@ class Subject:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """What each equation is the derivative of: theta' for an equation of second order."""
+        """The names whose derivatives the equations give: theta' for a second-order equation."""
         return equation_names(self.outputs, self.velocity_of)
 
     @property
@@ -199,7 +199,7 @@ def summarize(
 
 
 def _held_inputs(subject: Subject, data: Dataset) -> list[str]:
-    """The inputs that are held between rows although their values do not show it."""
+    """The inputs that are held between rows although their values show no steps."""
     kinds = subject.interpolation or {}
     visible = input_interpolation(data.input_names, data)
     return [
@@ -210,7 +210,7 @@ def _held_inputs(subject: Subject, data: Dataset) -> list[str]:
 
 
 def _dependences_of_candidates(subject: Subject) -> list[str]:
-    """Linear dependences of terms on the data, without terms that were not considered."""
+    """Linear dependences between candidate terms on the data."""
     left_out = tuple(f"{term} = " for term in subject.left_out)
     return [
         relation
@@ -220,7 +220,7 @@ def _dependences_of_candidates(subject: Subject) -> list[str]:
 
 
 def _bound_notes(subject: Subject) -> list[str]:
-    """Notes on coefficients and constants at a bound, each once."""
+    """Notes on coefficients and constants at a bound, without repetition."""
     labels = dict(zip(subject.outputs, subject.labels, strict=True))
     notes, mentioned = [], set()
     for equation in subject.certificate.equations:
@@ -283,14 +283,14 @@ def _scores(
 
 
 def term_rows(subject: Subject, scores: Sequence[EquationScore]) -> tuple[TermRow, ...]:
-    """Return the terms in use and those that some resample chose."""
+    """Return the terms in use and those selected by at least one resample."""
     field, evidence = subject.field, subject.evidence
     coefficients = np.asarray(field.coefficients)
     rows = []
     explained = {score.equation for score in scores if score.status in _EXPLAINED}
     solved = {rate for system in subject.systems for rate in system.rates}
     for c in subject.learned:
-        if c in solved:  # its one term is the whole right-hand side
+        if c in solved:  # its only term is the whole right-hand side
             continue
         shown = coefficients[c] != 0
         if evidence is not None:

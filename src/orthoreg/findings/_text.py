@@ -1,4 +1,4 @@
-"""Findings for people: what a terminal prints, piece by piece, and the same as plain text."""
+"""Findings as terminal output and as plain text."""
 
 import io
 import math
@@ -22,9 +22,9 @@ _LONGEST_NAMES = 28  # of an equation and a term that stand side by side in 80 c
 
 
 def renderables(summary: Findings, truth: Sequence[str] | None = None) -> list[Any]:
-    """Return parts for `rich` to print: equations, verdict and advice first, then the evidence.
+    """Return parts for `rich` to print: equations, verdict and advice, then the evidence.
 
-    `truth` are the true equations, which are printed below the found ones.
+    `truth` are the true equations, which are printed below the fitted equations.
     """
     advice = [
         [f"{i}. {item.text} ", (f"[{item.code}]", "dim")]
@@ -64,7 +64,7 @@ def as_text(summary: Findings) -> str:
 
 
 def equation_lines(equations: Sequence[str], truth: Sequence[str] | None = None) -> Any:
-    """Return one equation per line, each above its true form if this is known."""
+    """Return one equation per line, each followed by the true equation if it is known."""
     if truth is None:
         return _section("Equations", equations)
     lines = []
@@ -74,7 +74,7 @@ def equation_lines(equations: Sequence[str], truth: Sequence[str] | None = None)
 
 
 def _section(heading: str, lines: Sequence[str | Sequence[Any]]) -> Any:
-    """Lines under a heading, each text or pieces with a style; None without lines."""
+    """Lines under a heading, each plain text or a list of styled pieces; None without lines."""
     from rich.text import Text
 
     if not lines:
@@ -84,14 +84,14 @@ def _section(heading: str, lines: Sequence[str | Sequence[Any]]) -> Any:
 
 
 def term_table(summary: Findings) -> Any:
-    """Return each term's coefficient, interval and probability, then terms that look alike."""
+    """Return coefficient, interval and probability of each term, then pairs of similar terms."""
     from rich.console import Group
     from rich.text import Text
 
     shown = [row for row in summary.shown_terms if row.stability is not None]
     if not shown:
         return None
-    # names too long for one line are written below each other
+    # names that are too long for one line get a line each
     both = [max(len(name) for name in names) for names in zip(*map(_names, shown), strict=True)]
     is_split = sum(both) > _LONGEST_NAMES
     rows, before = [], None
@@ -113,7 +113,7 @@ def term_table(summary: Findings) -> Any:
 
 
 def correlation_table(pairs: Sequence[CorrelatedEstimates]) -> Any:
-    """Return estimates that depend on each other; None if there are none."""
+    """Return a table of correlated estimates, or None without any."""
     if not pairs:
         return None
     rows = [(pair.first, pair.second, f"{pair.correlation:.4f}") for pair in pairs]
@@ -218,13 +218,13 @@ def score_table(title: str, scores: Scores) -> Any:
 def table(
     title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], *, words: int = 1
 ) -> Any:
-    """Return a table for `rich`. Its first columns are words, which wrap in a narrow terminal; the
-    other columns are numbers, which do not."""
+    """Return a table for `rich`. The first `words` columns contain words, which wrap in a narrow
+    terminal; the other columns contain numbers, which do not wrap."""
     from rich.console import Group
     from rich.table import Table
     from rich.text import Text
 
-    # Text, not str: names of columns may hold square brackets, which are rich's markup
+    # Text instead of str: column names may contain square brackets, the markup of rich
     result = Table(box=None, pad_edge=False)
     for i, column in enumerate(columns):
         if i < words:
@@ -233,4 +233,4 @@ def table(
             result.add_column(Text(column), justify="right", no_wrap=True, header_style="dim")
     for row in rows:
         result.add_row(*(Text(cell) for cell in row))
-    return Group(Text(title, "bold"), result)  # a title of the table wraps at the table's width
+    return Group(Text(title, "bold"), result)  # rich wraps a table's own title at the table's width

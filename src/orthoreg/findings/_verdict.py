@@ -1,4 +1,5 @@
-"""The verdict: what the equations are worth, and what equations, network and forecasts carry."""
+"""The verdict on equations, and sentences on how far equations, network and forecasts can be
+trusted."""
 
 import math
 from collections.abc import Sequence
@@ -38,8 +39,8 @@ def sentence_of(score: EquationScore, where: str) -> str:
             return f"{name} never changes in these data."
         case "noise-limited":
             return (
-                f"The error of {name}' is {size} {where}, of which the uncertainty of the "
-                f"derivative explains {percent(score.noise or 0.0)}: the data show no more."
+                f"The error of {name}' is {size} {where}, which is comparable with the uncertainty "
+                f"of the derivative, {percent(score.noise or 0.0)}."
             )
         case "explained" | "needs-residual":
             return f"{subject} {explains} {name}' within {size} {where}{_alone([score])}."
@@ -50,7 +51,7 @@ def sentence_of(score: EquationScore, where: str) -> str:
 
 
 def _trajectory_sentence(score: EquationScore) -> str:
-    """The status of one equation in words, by the misfit of its trajectories."""
+    """The status of one equation in words, from the misfit of its trajectories."""
     subject = "Equation and residual together" if score.has_residual else "The equation"
     do, misfit = "do" if score.has_residual else "does", _left([score])
     plural = "" if score.has_residual else "s"
@@ -67,7 +68,8 @@ def _trajectory_sentence(score: EquationScore) -> str:
 
 
 def _left(scores: Sequence[EquationScore]) -> str:
-    """'its trajectories over 51 rows leave 1.0% of the motion, and noise ...', of the worst."""
+    """'the misfit of its trajectories over 51 rows is 1.0% of the motion ...', of the worst
+    equation."""
     worst = max(
         scores, key=lambda score: (score.trajectory_error or 0) - (score.trajectory_noise or 0)
     )
@@ -75,22 +77,23 @@ def _left(scores: Sequence[EquationScore]) -> str:
     name = f" of {_measured(worst)}" if len(scores) > 1 else ""
     whose = "their" if len(scores) > 1 else "its"
     text = (
-        f"{whose} trajectories over {worst.trajectory_rows} rows leave {error} of the motion{name}"
+        f"the misfit of {whose} trajectories over {worst.trajectory_rows} rows is {error} of the "
+        f"motion{name}"
     )
     if noise != error:
-        return f"{text}, and noise alone would leave {noise}"
+        return f"{text}, and noise alone would cause {noise}"
     is_noise = not worst.exceeds_noise and (worst.trajectory_error or 0.0) > limits.ROUNDING_MISFIT
     return f"{text}, which is noise" if is_noise else text
 
 
 def _alone_left(scores: Sequence[EquationScore]) -> str:
-    """'; without the residual, 8% of the motion of x', for equations with a residual."""
+    """'; without the residual, it is 8% of the motion of x', for equations with a residual."""
     helped = [score for score in scores if score.trajectory_alone is not None]
     if not helped:
         return ""
     worst = max(helped, key=lambda score: score.trajectory_alone or 0.0)
     error = percent(worst.trajectory_alone or 0.0)
-    return f"; without the residual, {error} of the motion of {_measured(worst)}"
+    return f"; without the residual, it is {error} of the motion of {_measured(worst)}"
 
 
 def _measured(score: EquationScore) -> str:
@@ -99,17 +102,17 @@ def _measured(score: EquationScore) -> str:
 
 
 def _hidden(scores: Sequence[EquationScore]) -> str:
-    """The statement that these data could not show a wrong model."""
+    """The statement that these data could not reveal wrong equations."""
     worst = max(scores, key=lambda score: score.trajectory_noise or 0.0)
     return (
         f"{percent(worst.trajectory_noise or 0.0)} of the motion of {_measured(worst)} varies at "
         f"random from row to row, from noise or because samples are too far apart: these data "
-        f"could not show that the equations are wrong"
+        f"could not reveal wrong equations"
     )
 
 
 def _trajectory_verdict(scores: Scores, moving: Sequence[EquationScore]) -> tuple[str, str]:
-    """The code of the worst equation and the sentence, by the misfit of trajectories."""
+    """The code of the worst equation and the sentence, from the misfit of trajectories."""
     for code, verb in (("not-explained", "do not explain"), ("roughly-explained", "explain")):
         failing = _with(moving, code)
         if failing:
@@ -134,7 +137,7 @@ def _ambiguous(scores: Sequence[EquationScore]) -> str:
         return ""
     worst = min(scores, key=lambda score: score.terms_probability or 0.0)
     names = rates([score.equation for score in scores])
-    chosen = f"those of {worst.equation}'" if len(scores) > 1 else "the chosen ones"
+    chosen = f"those of {worst.equation}'" if len(scores) > 1 else "the selected terms"
     return (
         f"; but other terms explain {names} as well: {chosen} are correct with a probability of "
         f"{percent(worst.terms_probability or 0.0)}"
@@ -142,7 +145,7 @@ def _ambiguous(scores: Sequence[EquationScore]) -> str:
 
 
 def verdict_of(scores: Scores, terms: Sequence[TermRow], rows: int | None, where: str) -> Verdict:
-    """Return the verdict: the code of the worst equation and a sentence."""
+    """Return the verdict: a sentence and the code of the worst equation."""
     if rows is not None and rows < limits.MIN_ROWS:
         are = "is" if rows == 1 else "are"
         text = f"{counted(rows, 'row')} {are} not enough to judge these equations."
@@ -161,7 +164,7 @@ def verdict_of(scores: Scores, terms: Sequence[TermRow], rows: int | None, where
     if limited:
         worst = max(limited, key=judged_error)
         text = (
-            f"What the equations leave of {rates([score.equation for score in limited])} "
+            f"The error of {rates([score.equation for score in limited])} "
             f"({percent(judged_error(worst))} {where}) is comparable with the uncertainty of "
             f"the derivatives ({percent(worst.noise or 0.0)})"
         )
@@ -186,7 +189,7 @@ def verdict_of(scores: Scores, terms: Sequence[TermRow], rows: int | None, where
 
 
 def forecasts_fail(scores: Scores) -> bool:
-    """Return whether too many forecasts end early, or the others have large errors."""
+    """Return whether too many forecasts end early, or the completed forecasts have large errors."""
     if not scores.forecasts:
         return False
     early = scores.forecasts_failed / scores.forecasts >= limits.FAILED_FORECAST_SHARE
@@ -207,7 +210,7 @@ def uncertain_terms(terms: Sequence[TermRow]) -> list[TermRow]:
 
 
 def _ended(text: str, scores: Scores, terms: Sequence[TermRow], *, joint: str) -> str:
-    """The sentence with forecasts and uncertain terms."""
+    """The sentence, extended by forecasts and uncertain terms, with a full stop."""
     text += _forecast_words(scores, joint)
     doubtful = uncertain_terms(terms)
     if doubtful and not any(score.is_ambiguous for score in scores.equations):
@@ -249,15 +252,15 @@ def _who(scores: Sequence[EquationScore]) -> str:
 
 
 def _alone(scores: Sequence[EquationScore]) -> str:
-    """'; the equations alone leave 8% of x', for equations with a residual."""
+    """'; without the residual, the error of x' is 8%', for equations with a residual."""
     helped = [score for score in scores if score.has_residual and score.equation_error is not None]
     if not helped:
         return ""
     names = rates([score.equation for score in helped])
     if all((score.equation_error or 0.0) <= judged_error(score) for score in helped):
-        return f"; the residual of {names} does not lower the error there"
+        return f"; the residual of {names} does not reduce this error"
     alone = max(score.equation_error or 0.0 for score in helped)
-    return f"; the equations alone leave {percent(alone)} of {names}"
+    return f"; without the residual, the error of {names} is {percent(alone)}"
 
 
 def _with(scores: Sequence[EquationScore], status: str) -> list[EquationScore]:
@@ -265,8 +268,8 @@ def _with(scores: Sequence[EquationScore], status: str) -> list[EquationScore]:
 
 
 def judged_error(score: EquationScore) -> float:
-    """Return the error by which an equation is judged: the larger one of the model's error on the
-    data and its terms' error on held-out rows; that of the fit if neither was measured."""
+    """Return the error by which an equation is judged: the larger of the error on the data and the
+    error on held-out rows, or the error of the fit if neither was computed."""
     measured = [e for e in (score.derivative_error, score.held_out_error) if e is not None]
     return max(measured, default=score.fit_error or 0.0)
 
@@ -287,7 +290,7 @@ def trust_sentences(summary: Findings) -> tuple[tuple[str, str], ...]:
 
 
 def _equations(summary: Findings) -> str:
-    """The error of the terms alone in each derivative."""
+    """A sentence on the error of the terms alone in each derivative."""
     errors = [
         (score.equation, score.equation_error)
         for score in summary.scores.equations
@@ -295,13 +298,13 @@ def _equations(summary: Findings) -> str:
     ]
     where = "on held-out rows" if summary.source else "on the rows of the fit"
     if not errors:
-        return "The error of the equations was not measured here."
+        return "The error of the equations was not computed."
     parts = [f"{percent(error)} of {name}'" for name, error in errors]
     return f"The error of the equations alone is {listed(parts)} {where}."
 
 
 def _network(rows: list[CertificateRow]) -> str:
-    """The size of the network, and the share that library terms could represent."""
+    """A sentence on the size of the network and the share that library terms could represent."""
     parts = [f"{percent(row.residual_share)} of the size of {row.equation}'" for row in rows]
     text = f"The network adds {listed(parts)}"
     shared = [row for row in rows if row.residual_share > limits.NOTABLE_RESIDUAL]
@@ -315,16 +318,16 @@ def _network(rows: list[CertificateRow]) -> str:
 
 
 def _split(rows: list[CertificateRow]) -> str:
-    """Whether the network could hold what the terms represent."""
+    """A sentence on the overlap of the network with the terms."""
     overlap = max(row.overlap for row in rows)
     bias = (
-        "missing physics that correlates with a term still moves that term's coefficient, which "
-        "orthogonality cannot undo"
+        "missing physics that correlates with a term still biases its coefficient, which "
+        "orthogonality cannot prevent"
     )
     if overlap < limits.NEGLIGIBLE_OVERLAP:
         return (
             f"The network is orthogonal to every term on these data (overlap {number(overlap)}), "
-            f"so it holds nothing that the terms in use could represent; {bias}."
+            f"so the terms in use cannot represent any part of it; {bias}."
         )
     return f"The network overlaps with the terms by {number(overlap)}{_bound(rows)}; {bias}."
 
@@ -335,14 +338,14 @@ def _bound(rows: list[CertificateRow]) -> str:
         return ", without a bound on it"
     if worst.bound_holds:
         return f", the penalty {number(worst.penalty)} is within its bound {number(worst.bound)}"
-    return f", and the bound {number(worst.bound)} on its penalty rests on an assumption that fails"
+    return f", and an assumption of the bound {number(worst.bound)} on its penalty does not hold"
 
 
 def _forecasts(summary: Findings) -> str:
-    """The errors of forecasts of whole runs."""
+    """A sentence on the errors of forecasts of whole runs."""
     scores = summary.scores
     if not scores.forecasts:
-        return "No forecasts were made: how far they can be trusted is not known."
+        return "No forecasts were made, so their accuracy is unknown."
     runs = counted(scores.forecasts, "run")
     ended = (
         f"{scores.forecasts_failed} of {counted(scores.forecasts, 'forecast')} ended early"

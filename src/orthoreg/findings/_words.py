@@ -1,4 +1,4 @@
-"""Numbers and lists of names in sentences and tables."""
+"""Formatting of numbers and lists of names in sentences and tables."""
 
 import math
 from collections.abc import Sequence
@@ -8,12 +8,12 @@ _FEWEST_DIGITS, _MOST_DIGITS = 4, 7  # of the ends of an interval
 _SMALL = 1e-3  # numbers that are written with an exponent rather than zeros
 NOT_A_PROBABILITY = (
     "In brackets: the weight of a term among the sets of terms that were compared. It is not a "
-    "probability, because the terms of the equation leave more than noise."
+    "probability, because the misfit of the equation exceeds the noise."
 )
 
 
 def percent(share: float) -> str:
-    """Return '12%' or '0.3%', with two digits at most.
+    """Return a share as '12%' or '0.3%', with at most two digits.
 
     >>> percent(0.123), percent(-2.3), percent(-1e-9), percent(float("nan"))
     ('12%', '-230%', 'less than 0.01%', 'not known')
@@ -42,8 +42,8 @@ def whole_percent(share: float) -> str:
 
 
 def interval(low: float, high: float) -> str:
-    """Return the ends of an interval with enough digits to distinguish them; a narrow interval as
-    its centre and half its width.
+    """Return the ends of an interval with enough digits to distinguish them, or the centre and
+    half-width of a narrow interval.
 
     >>> interval(-1.2, 3.5), interval(0.99987, 1.00003), interval(1 - 2e-9, 1 + 2e-9)
     ('-1.200 to 3.500', '0.99987 to 1.00003', '1.000 ± 2e-09')
@@ -62,7 +62,7 @@ def interval(low: float, high: float) -> str:
 
 
 def rates(names: Sequence[str]) -> str:
-    """Return "theta' and omega'": the derivatives of these states."""
+    """Return the derivatives of these states as text: "theta' and omega'"."""
     return listed([f"{name}'" for name in names])
 
 

@@ -1,1 +1,1 @@
-"""Terminal, pages and figures from findings and data."""
+"""Pages and figures from findings and chart data."""

@@ -1,18 +1,18 @@
-"""Streamlines of a plane flow, all integrated at once.
+"""Streamlines of a planar flow, all integrated at once.
 
-Matplotlib's `streamplot` follows one line after the other in Python and draws each arrow as an
-object: 0.3 s a panel, ten times as long.
+Matplotlib's `streamplot` integrates lines one by one in Python and draws each arrow as an object,
+which takes ten times as long (0.3 s per panel).
 """
 
 import numpy as np
 from jaxtyping import Complex, Float, Int
 
-_STEP = 0.015  # of a line, as a share of the panel
-_STEPS = 60  # to each side of its seed
-_CELLS = 26  # a side: no two lines pass through one cell
+_STEP = 0.015  # step along a line, as a share of the panel
+_STEPS = 60  # steps to each side of a seed
+_CELLS = 26  # per side; no two lines pass through the same cell
 _SHORTEST = 10  # steps; a shorter line is not drawn
 _HEAD = 0.022  # length of an arrow, in panel heights
-_SEEDS = 13  # a side; a second round with a seed in each cell fills the gaps
+_SEEDS = 13  # per side; a second round with a seed in each cell fills gaps
 
 
 def streamlines(
@@ -21,7 +21,7 @@ def streamlines(
     """Return evenly spaced lines along the flow over the unit square.
 
     `velocity` is given on a regular grid, [row, column] at (y, x), in panel widths and heights per
-    time. Lines end where it is not finite.
+    time. Lines end where the velocity is not finite.
     """
     flow = velocity[..., 0] + 1j * velocity[..., 1]
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
@@ -50,8 +50,8 @@ def streamlines(
 def arrowheads(
     lines: list[Float[np.ndarray, "points 2"]], aspect: float
 ) -> Float[np.ndarray, "lines 3 2"]:
-    """Return a triangle in the middle of each line; `aspect` is the panel's width over its
-    height."""
+    """Return a triangle in the middle of each line; `aspect` is the width of the panel divided by
+    its height."""
     scale = np.array([aspect, 1.0])
     middle = np.array([line[len(line) // 2] for line in lines]).reshape(-1, 2) * scale
     before = np.array([line[len(line) // 2 - 1] for line in lines]).reshape(-1, 2) * scale
@@ -63,7 +63,7 @@ def arrowheads(
 
 
 def _grid(side: int) -> Complex[np.ndarray, " seeds"]:
-    """Centres of equal squares, those in the middle of the panel first."""
+    """Centres of equal squares, starting from the middle of the panel."""
     places = (np.arange(side) + 0.5) / side
     seeds = (places[:, None] + 1j * places).ravel()
     away = np.maximum(np.abs(seeds.real - 0.5), np.abs(seeds.imag - 0.5))
@@ -90,7 +90,7 @@ def _follow(
     for k in range(1, _STEPS + 1):
         move = step * _value(direction, here + 0.5 * step * _value(direction, here))
         there = here + move
-        # around a fixed point directions differ so much that their mean is short: at rest
+        # around a fixed point, directions differ and their mean is short: the line ends
         moves &= (np.abs(move) > 0.3 * _STEP) & (np.abs(there.real - 0.5) <= 0.5)
         moves &= np.abs(there.imag - 0.5) <= 0.5
         here = np.where(moves, there, here)
@@ -119,7 +119,7 @@ def _value(
 
 def _walk(cells: list[int], taken: set[int], visited: set[int]) -> int:
     """The number of points of a line before it enters a cell of another line or returns to one of
-    its own cells, which are added to `visited`."""
+    its own cells. Its cells are added to `visited`."""
     last = cells[0]
     for k, cell in enumerate(cells):
         if cell != last:

@@ -1,4 +1,4 @@
-"""Simulation of vector fields from given starts. Long rollouts are compiled by JAX."""
+"""Simulation of vector fields from initial states. Long rollouts are compiled by JAX."""
 
 from ._inputs import Inputs as Inputs
 from ._inputs import Interpolation as Interpolation

@@ -1,4 +1,4 @@
-"""Blocks of steps compiled by JAX, by the same method as in NumPy, for long rollouts."""
+"""Blocks of steps for long rollouts, compiled by JAX, with the same method as in NumPy."""
 
 from functools import partial
 from typing import Any
@@ -15,7 +15,7 @@ from ._tsit5 import RUNNING, Cells, Limits, Slope, State, Step
 SIZES = (1, 16, 256)
 """Sizes of compiled batches. Other batches are padded to the next size."""
 _STEPS = {1: 4096, 16: 1024, 256: 128}
-"""Steps in a block. Its overhead is then negligible."""
+"""Steps in a block, enough for a negligible overhead."""
 
 
 def compiled_block(
@@ -48,7 +48,8 @@ def compiled_block(
 
 
 def evaluate(field: Any, t: Any, x: Any, u: Any) -> np.ndarray:
-    """Evaluate a field that JAX traces for one rollout, for many rollouts in NumPy."""
+    """Return the values of a field, which JAX traces for one rollout, for many rollouts as NumPy
+    arrays."""
     arrays, static = split_field(field)
     with jax.enable_x64(True):
         return np.asarray(_values(arrays, static, t, x, u))
@@ -116,7 +117,7 @@ def _block(arrays, static, now, limits, cells, jumps, max_steps):
         taken, now, _ = carry
         runs = now.status == RUNNING
         has_room = taken < max_steps
-        if cells is not None:  # until a rollout leaves its window
+        if cells is not None:  # stop before a rollout leaves its window
             has_room &= jnp.all(~runs | (now.cell < cells.knots.shape[1] - 2))
         return has_room & jnp.any(runs)
 

@@ -1,4 +1,4 @@
-"""Inputs of a simulation: samples that are interpolated (cubic, linear, hold), or functions."""
+"""Inputs of a simulation: interpolated samples (cubic, linear, hold), or functions of time."""
 
 import enum
 from collections.abc import Callable, Mapping, Sequence
@@ -16,7 +16,7 @@ from ._tsit5 import Cells
 
 @final
 class Interpolation(enum.StrEnum):
-    """How an input varies between the times at which it is known."""
+    """Interpolation of an input between its samples."""
 
     cubic = "cubic"  # a not-a-knot cubic spline
     linear = "linear"
@@ -26,7 +26,7 @@ class Interpolation(enum.StrEnum):
 @final
 @dataclass(frozen=True, eq=False)
 class SampledInput:
-    """Values (K, m) of inputs at their own times (K,)."""
+    """Values (K, m) of inputs at their sampling times (K,)."""
 
     times: Float[np.ndarray, " K"]
     values: Float[np.ndarray, "K m"]
@@ -52,7 +52,7 @@ class Inputs:
         return replace(self, cells=self.cells._replace(signal=self.cells.signal[rows]))
 
     def cell_at(self, times: Float[np.ndarray, " B"]) -> Int[np.ndarray, " B"]:
-        """Return the cell of each rollout at its time, at a knot the one after it."""
+        """Return the cell of each rollout at its time; at a knot, the cell after the knot."""
         cells = np.empty(len(times), dtype=np.int64)
         for signal in np.unique(self.cells.signal).tolist():
             rows = self.cells.signal == signal
@@ -64,7 +64,7 @@ class Inputs:
         return np.maximum(cells, 0)
 
     def at(self, times: Float[np.ndarray, "B T"]) -> Float[np.ndarray, "B T m"]:
-        """Return the values of the inputs, at a jump those after it."""
+        """Return the values of the inputs; at a jump, the values after the jump."""
         values = np.empty((*times.shape, self.size))
         for signal in np.unique(self.cells.signal).tolist():
             rows = np.flatnonzero(self.cells.signal == signal)
@@ -108,7 +108,7 @@ def sampled(
 def _pieces(
     times: Float[np.ndarray, " K"], values: Float[np.ndarray, "K G m"], kinds: Sequence[str]
 ) -> Float[np.ndarray, "C 4 G m"]:
-    """Return the coefficients in the fraction of each interval, the highest power first."""
+    """Return polynomial coefficients in the fraction of each interval, highest power first."""
     pieces = np.zeros((len(times) - 1, 4, *values.shape[1:]))
     if len(times) == 1:
         return pieces
@@ -129,7 +129,7 @@ def _pieces(
 def _without_idle_knots(
     times: Float[np.ndarray, " K"], pieces: Float[np.ndarray, "C p m"], last: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Remove knots between equal constants, and append a piece of no width."""
+    """Remove knots between equal constants, and append a piece of zero width."""
     constant = (pieces[:, :-1] == 0).all(axis=(1, 2))
     is_unchanged = (pieces[1:, -1] == pieces[:-1, -1]).all(axis=1)
     is_knot = np.append(True, ~(constant[1:] & constant[:-1] & is_unchanged))[: len(pieces)]
@@ -140,7 +140,7 @@ def _without_idle_knots(
 
 
 def _joined(parts: Sequence[tuple[np.ndarray, np.ndarray]], signal: np.ndarray) -> Inputs:
-    """Join signals of different lengths, padded by their last cell."""
+    """Join signals of different lengths, padded with their last cell."""
     max_pieces = max(len(pieces) for _, pieces in parts)
     knots = np.stack([np.pad(k, (0, max_pieces + 1 - len(k)), mode="edge") for k, _ in parts])
     pieces = np.stack(
@@ -161,7 +161,7 @@ def from_function(
     """Return the inputs given by a function of time, for `count` rollouts over these times.
 
     The function is approximated by polynomials of degree 7 on the intervals of `times`, which are
-    halved until the error is below 1e-10 of its range. Jumps are located by halving too. Features
+    halved until the error is below 1e-10 of its range. Jumps are also located by halving. Features
     narrower than a tenth of an interval of `times` can be missed.
     """
     last = _sample(function, times[-1:], m)[0]
@@ -179,8 +179,8 @@ def from_function(
         n_cells += len(starts)
         if n_cells > limits.MAX_CELLS + 10 * len(times):
             raise InputError(
-                "u, as a function of time, changes too fast to follow over the times t. Give its "
-                "values at t as an array, or a function without noise."
+                "u, as a function of time, changes too fast to be resolved between times t. Pass "
+                "its values at t as an array, or a function without noise."
             )
         width = (stops - starts)[:, None]
         known = _sample(function, starts[:, None] + width * nodes, m)
@@ -232,17 +232,17 @@ def _sample(function: Callable[[float], Any], times: np.ndarray, m: int) -> np.n
     return result.reshape(*times.shape, m)
 
 
-# -- interpolation that the data show ------------------------------------------------------
+# -- interpolation detected from data ------------------------------------------------------
 
 
 def visible_interpolation(
     column: Float[np.ndarray, " N"], same_run: Bool[np.ndarray, " steps"]
 ) -> Interpolation:
-    """Return `hold` if a measured input has visible steps, else `cubic`.
+    """Return `hold` if a measured input has visible steps, otherwise `cubic`.
 
     Steps are visible if there are only two values. They are also visible if at least half of the
     values are repeated, nearly all changes are between repeated values, and the median change is at
-    least 5% of the range. `same_run` tells which steps between rows lie within a run.
+    least 5% of the range. `same_run` marks the steps between rows that lie within a run.
     """
     change = np.diff(column)
     is_change = (change != 0) & same_run
@@ -266,18 +266,18 @@ def simulation_inputs(
 ) -> Inputs | None:
     """Return the inputs of a simulation for each of `count` starts.
 
-    `kinds` is the interpolation of each input between its samples. With `time_input` the last input
-    is time itself, which users do not pass.
+    `kinds` is the interpolation of each input between its samples. With `time_input`, the last
+    input is time, which users do not pass.
     """
     if time_input:
         u = _with_time(u, times, tuple(kinds)[:-1])
     m = len(kinds)
     if (u is None) != (m == 0):
         raise InputError(
-            f"The model has {m} inputs; give their values at t as u, shape ({len(times)}, {m}), "
+            f"The model has {m} inputs; pass their values at t as u, shape ({len(times)}, {m}), "
             f"a function of time, or a pandas frame indexed by time."
             if u is None
-            else "The model was fitted without inputs; leave u out."
+            else "The model was fitted without inputs; omit u."
         )
     if u is None:
         return None
@@ -302,12 +302,12 @@ def simulation_inputs(
 
 
 def _with_time(u: Any, times: np.ndarray, names: tuple[str, ...]) -> Any:
-    """Return the inputs with time as the last one. Others must have these names."""
+    """Return the inputs with time as the last input. The other inputs must have these names."""
     m = len(names)
     if u is None and m == 0:
         return times[:, None]
     if u is None or m == 0:
-        return u if u is None else simulation_inputs(u, times, 1, {})  # which refuses it
+        return u if u is None else simulation_inputs(u, times, 1, {})  # raises an error
     if callable(u):
         return lambda t: np.append(np.atleast_1d(np.asarray(u(t), dtype=float)), t)
     samples = u if isinstance(u, SampledInput) else _indexed_by_time(u, names)
@@ -354,7 +354,7 @@ def _indexed_by_time(u: Any, names: tuple[str, ...]) -> SampledInput | None:
     values = as_numbers(u, "u").reshape(len(u), -1)
     known = as_numbers(u.index, "the index of u")
     if not (np.isfinite(values).all() and np.isfinite(known).all()):
-        raise InputError("u and its index must hold finite numbers only; there is NaN or infinity.")
+        raise InputError("u and its index must hold finite numbers only; got NaN or infinity.")
     _check_increasing(known, "the index of u, its times,")
     return SampledInput(known, values)
 
@@ -393,7 +393,7 @@ def interpolation_words(kinds: Mapping[str, str]) -> str:
 
 
 def input_interpolation(names: Sequence[str], data: Dataset | None = None) -> dict[str, str]:
-    """Return the interpolation of each input, as far as a dataset shows it."""
+    """Return the interpolation of each input, detected from a dataset if there is one."""
     if data is None or data.inputs is None:
         return {name: str(Interpolation.cubic) for name in names}
     same_run = np.diff(data.run_of_row) == 0
@@ -404,7 +404,8 @@ def input_interpolation(names: Sequence[str], data: Dataset | None = None) -> di
 
 
 def chosen_interpolation(learned: Mapping[str, str], given: Any) -> dict[str, str]:
-    """Return the interpolation of each input: as learned, unless given for all or some inputs."""
+    """Return the interpolation of each input: that of the fit, unless given for all or some
+    inputs."""
     requested = dict(given) if isinstance(given, Mapping) else dict.fromkeys(learned, given)
     for name, kind in requested.items():
         if name not in learned:

@@ -1,7 +1,7 @@
-"""Integration of a vector field from many starts at once.
+"""Integration of a vector field from many initial states at once.
 
-Steps of the explicit method are taken by NumPy, then by compiled JAX if it is installed and worth
-its compilation. SciPy's Radau takes over stiff rollouts, one at a time.
+Steps of the explicit method are taken by NumPy, then by compiled JAX code if JAX is installed and
+compilation pays. SciPy's Radau takes over stiff rollouts, one at a time.
 """
 
 import enum
@@ -57,8 +57,8 @@ _STAGES = 6  # of a step
 _MAX_BLOCK_STATES = 2**19  # states of a block of steps, a limit of memory
 
 Field = Callable[[Any, Any, Any], Any] | AbstractSwitchedField
-"""(time, state, input) -> derivative of one rollout, in JAX. A pytree: other numbers in it do not
-cause another compilation."""
+"""(time, state, input) -> derivative of one rollout, in JAX. As a pytree, it is not compiled again
+if its numbers change."""
 
 
 def finish_implicitly(
@@ -94,7 +94,7 @@ def finish_implicitly(
                     )  # fmt: skip
                 solver.t_bound, solver.status = end, "running"
                 solver.step()
-            except (ValueError, np.linalg.LinAlgError):  # a Jacobian that is not finite
+            except (ValueError, np.linalg.LinAlgError):  # the Jacobian is not finite
                 return t, x, _stopped(x, bound)
             if solver.status == "failed" or not np.isfinite(solver.y).all():
                 return t, x, _stopped(x, bound)
@@ -157,7 +157,7 @@ class NumpyField:
 @final
 @dataclass(frozen=True, eq=False)
 class Task:
-    """Rollouts that are integrated together: these rows of a grid."""
+    """Rollouts that are integrated together, as rows of a grid."""
 
     limits: Limits
     inputs: Inputs | None
@@ -185,13 +185,13 @@ def begin_rollouts(
     limits: Limits,
     inputs: Inputs | None,
 ) -> State:
-    """Return the rollouts before their first step. Those over no time are completed."""
+    """Return the rollouts before their first step. Rollouts of zero duration are completed."""
     cells, cell = None, np.zeros(len(starts), dtype=np.int64)
     if inputs is not None:
         cells, cell = inputs.cells, inputs.cell_at(first)
     with np.errstate(all="ignore"):
         if isinstance(field, Switched):
-            slope = np.zeros_like(starts)  # taken anew at each step
+            slope = np.zeros_like(starts)  # evaluated again at each step
             mode, starts = initial_modes(field, starts, first, limits, cell, cells)
         else:
             slope = np.asarray(with_inputs(field, cell, cells)(first, starts))
@@ -221,7 +221,7 @@ def numpy_block(
 
 
 def by_numpy(field: NumpyField, task: Task, now: State, price: float) -> tuple[State, float]:
-    """Integrate in NumPy until the rollouts end or compilation would save more than this price.
+    """Integrate in NumPy until the rollouts end or compilation would save more than `price`.
 
     Return their state and the savings missed so far. The remaining number of steps is extrapolated.
     Stiff rollouts are finished by the implicit method, unless the field jumps.
@@ -262,8 +262,8 @@ def by_numpy(field: NumpyField, task: Task, now: State, price: float) -> tuple[S
 def by_jax(field: Field, slope: Slope | Switched, task: Task, now: State) -> State:
     """Integrate with compiled steps to the end, and return the state of the rollouts.
 
-    Stiff rollouts, and those out of steps, are finished by the implicit method with `slope`, unless
-    the field jumps.
+    Stiff rollouts, and rollouts that run out of steps, are finished by the implicit method with
+    `slope`, unless the field jumps.
     """
     running = np.flatnonzero(now.status == RUNNING)
     if not running.size:
@@ -290,7 +290,7 @@ def by_jax(field: Field, slope: Slope | Switched, task: Task, now: State) -> Sta
             abandoned.append(rows[is_running & is_abandoned])
             rows, far = rows[is_running & ~is_abandoned], ahead[is_running].max(initial=0.0)
     stiff = np.concatenate(abandoned)
-    if isinstance(slope, Switched):  # an implicit method would have to know of the jumps
+    if isinstance(slope, Switched):  # the implicit method does not handle jumps
         now.status[stiff] = STALLED
         return now
     return _finish_rows(slope, task, now, stiff)
@@ -329,9 +329,9 @@ _MESSAGES = {
     COMPLETED: "",
     DIVERGED: "The rollout left the range of finite states at t = {time:.6g}",
     STALLED: "The rollout ran out of steps at t = {time:.6g}",
-    STUCK: "The rollout cannot go on at t = {time:.6g}: the field is undefined or jumps there",
+    STUCK: "The rollout cannot continue at t = {time:.6g}: the field is undefined or jumps there",
 }
-# cache of the savings that each owner missed so far by not compiling
+# time that each owner could have saved so far by compilation
 _missed_savings: "WeakKeyDictionary[Any, float]" = WeakKeyDictionary()
 
 
@@ -352,8 +352,8 @@ class Rollout:
     `x` is (T, n), or (B, T, n) for a batch; rows after the end of a failed rollout are NaN.
     `status`, `stopped_at` (a time, None when completed), `stopped_state`, `message` and `left_at`
     are single values, or lists for a batch. `left_at` is the first requested time at which the
-    state is outside the training data of a model with a gate, or None. `message` then begins with
-    it.
+    state is outside the training data of a model with a gate, or None; `message` then begins with
+    this time.
     """
 
     times: np.ndarray
@@ -404,7 +404,7 @@ def integrate(
     """Integrate adaptively in double precision, one trajectory per start.
 
     A failure is a status, never an exception. A state beyond `bound` has diverged. `field` is for
-    one rollout in JAX, `in_numpy` the same for many in NumPy; one of them may be None.
+    one rollout in JAX, `in_numpy` the same field for many rollouts in NumPy; either may be None.
 
     An explicit method (Tsitouras, orders 5 and 4) is used in NumPy until the extrapolated savings
     of compilation exceed its cost, and compiled by JAX from then on. Savings are summed over calls
@@ -414,7 +414,7 @@ def integrate(
 
     A field that jumps at sign changes of functions is an `AbstractSwitchedField`; `in_numpy` is
     then the same field as `Switched`. Steps end at sign changes. A rollout slides along a surface
-    if the fields on both sides point towards it (Filippov's solution).
+    if the fields on both sides point towards the surface (Filippov's solution).
     """
     assert in_numpy is not None or not (field is None or isinstance(field, AbstractSwitchedField))
     starts, times = np.asarray(starts, float), np.asarray(times, float)

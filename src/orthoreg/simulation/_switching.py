@@ -1,12 +1,12 @@
 """Fields that jump where a function changes its sign, such as dry friction at rest.
 
 The field is f(t, x, u, s) with s_i = sign(g_i(x, u)), and is smooth in x while s is constant. Each
-rollout has a mode for every g_i. Modes 1 and -1 are the sign, which is held fixed until a step ends
+rollout has a mode for every g_i. Modes 1 and -1 are the sign, which is constant until a step ends
 at the surface g_i = 0. Mode 0 is sliding along the surface, with Filippov's convex combination of
-the fields on both sides: its share lambda_i makes dg_i/dt zero, and s_i = 2 lambda_i - 1. For dry
+the fields on both sides: its weight lambda_i makes dg_i/dt zero, and s_i = 2 lambda_i - 1. For dry
 friction g is the velocity, sliding is rest, and s times the dry friction balances the other forces.
-A rollout leaves a surface when lambda_i reaches 0 or 1. [Filippov 1988, chapter 2;
-Acary and Brogliato 2008]
+A rollout leaves a surface when lambda_i reaches 0 or 1. [Filippov 1988, chapter 2; Acary and
+Brogliato 2008]
 """
 
 import abc
@@ -46,7 +46,8 @@ from ._tsit5 import (
 
 
 class AbstractSwitchedField(abc.ABC):
-    """A field with signs: a pytree, in NumPy for many rollouts (first axis), in JAX for one."""
+    """A field with signs, as a pytree, for many rollouts in NumPy (first axis) or one rollout in
+    JAX."""
 
     @abc.abstractmethod
     def slope(self, t: Any, x: Any, u: Any, signs: Any, xp: Any) -> Any:
@@ -54,7 +55,8 @@ class AbstractSwitchedField(abc.ABC):
 
     @abc.abstractmethod
     def surfaces(self, x: Any, u: Any, xp: Any) -> tuple[Any, Any]:
-        """Return the k functions whose signs the field has, and their derivatives, k x (n + m)."""
+        """Return the k functions whose signs the field contains, and their derivatives, k x (n +
+        m)."""
 
 
 @final
@@ -110,7 +112,7 @@ def _polynomials(pieces: Any, since: Any, width: Any, xp: Any) -> tuple[Any, Any
 def sliding_slope(field: Switched, point: Point, mode: Any, xp: Any) -> tuple[Any, Any]:
     """Return the derivatives in these modes, and the margin of each surface (B x k).
 
-    The margin is negative if the surface is left, and infinite if nothing slides.
+    The margin is negative if the rollout leaves the surface, and infinite if it does not slide.
     """
     return choose(
         (mode == 0).any(),
@@ -140,10 +142,10 @@ def settle(
 ) -> tuple[Any, Any]:
     """Return the next modes and states of rollouts that have reached surfaces.
 
-    `at` (B x k) marks the surfaces that were reached. On these and on the sliding ones, s in
-    [-1, 1] is chosen so that dg/dt = 0, or s = 1 and g grows, or s = -1 and g falls. This
-    complementarity problem is solved by projected Gauss-Seidel sweeps. If g itself has jumped over
-    zero, its sign is used.
+    `at` (B x k) marks the surfaces that were reached. On these and on the sliding ones, s in [-1,
+    1] is chosen so that dg/dt = 0, or s = 1 and g grows, or s = -1 and g falls. This
+    complementarity problem is solved by projected Gauss-Seidel sweeps. If g itself has jumped
+    across zero, its sign is used.
     """
     g, gradient = field.surfaces(point.x, point.u)
     n = point.x.shape[1]
@@ -165,7 +167,7 @@ def settle(
 
 
 def _sweep(sides: "_SideFields", near: Any, attracts: Any, first: Any, share: Any, xp: Any) -> Any:
-    """Update each share in turn so that its own g stays constant, as far as possible."""
+    """Update each weight in turn so that its own g stays constant, as far as possible."""
     columns = [share[:, i] for i in range(share.shape[1])]
     for i in range(share.shape[1]):
         effects = sides.effects[:, i]
@@ -237,7 +239,7 @@ def _tangent(velocity: Any, sides: _SideFields, slides: Any, rate: Any, xp: Any)
 def _solve(matrix: Any, right: Any, xp: Any) -> Any:
     """Solve many small systems by elimination.
 
-    A singular one gives infinity or NaN, and the step is rejected.
+    A singular system gives infinity or NaN, and the step is rejected.
     """
     k = right.shape[1]
     rows = [xp.concatenate([matrix[:, i], right[:, i, None]], axis=1) for i in range(k)]
@@ -253,7 +255,7 @@ def _solve(matrix: Any, right: Any, xp: Any) -> Any:
 
 _STAGE_WEIGHTS = np.array([np.pad(row, (0, 7 - len(row))) for row in ((), *WEIGHTS)])
 _STAGES = np.array([0.0, *PLACES])
-_CHECKED_FRACTIONS = np.array([0.25, 0.5, 0.75])  # where signs are checked, besides the end
+_CHECKED_FRACTIONS = np.array([0.25, 0.5, 0.75])  # where signs are checked, in addition to the end
 _CHECKED_WEIGHTS = weights_at(_CHECKED_FRACTIONS)
 
 
@@ -321,7 +323,7 @@ def _stage(
     so_far: tuple[Any, Any],
     xp: Any,
 ) -> tuple[Any, Any]:
-    """Return slopes and margins with those of one more stage."""
+    """Return slopes and margins extended by one stage."""
     slopes, margins = so_far
     size = now.end - now.t
     x = now.x + size[:, None] * xp.tensordot(xp.asarray(_STAGE_WEIGHTS)[i], slopes, 1)
@@ -374,7 +376,8 @@ def _changes(
     cells: Cells | None,
     xp: Any,
 ) -> _ModeChange:
-    """Return `_change`; NumPy evaluates only rollouts that change, JAX all of them."""
+    """Return `_change`; NumPy evaluates only the rollouts that change, and JAX evaluates all
+    rollouts."""
     if xp is not np:
         return _change(field, now, step, end, limits, cells, xp)
     rows = np.flatnonzero(end.fraction <= 1)
@@ -424,7 +427,7 @@ def _within(step: Step, inputs: Callable[..., Any], position: Any, xp: Any) -> P
 def _margin(
     field: Switched, step: Step, inputs: Callable[..., Any], mode: Any, xp: Any, position: Any
 ) -> Any:
-    """Return the distance of each rollout from a change of modes, negative behind it."""
+    """Return the distance of each rollout from a change of modes, negative after the change."""
     point = _within(step, inputs, position, xp)
     _, slide_margin = sliding_slope(field, point, mode, xp)
     g, _ = field.surfaces(point.x, point.u)
@@ -437,7 +440,7 @@ def first_root(
     """Return a point between 0 and `high`, just behind a root, for many functions.
 
     The functions are non-negative at 0 and negative at `high`. Chandrupatla's method is used:
-    inverse quadratic interpolation where that is safe, else bisection.
+    inverse quadratic interpolation where it is safe, otherwise bisection.
     """
     start = (0, xp.zeros_like(high), high, before, after, xp.full(high.shape, 0.5))
     _, a, b, value_a, *_ = repeat_while(
@@ -455,8 +458,8 @@ def first_root(
 def _narrower(function: Callable[[Any], Any], carry: Any, tolerance: Any, xp: Any) -> Any:
     """Evaluate the functions once more, and return the carry of the next iteration.
 
-    It holds the newest point a, a point b on the other side of the root, their values, and the
-    next point to try, as a fraction of the way from a to b.
+    The carry consists of the newest point a, a point b on the other side of the root, their values,
+    and the next point as a fraction of the way from a to b.
     """
     i, a, b, value_a, value_b, part = carry
     newest = a + part * (b - a)

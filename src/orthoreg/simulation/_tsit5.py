@@ -1,4 +1,4 @@
-"""Tsitouras' Runge-Kutta pair of orders 5 and 4, with its step sizes, for many rollouts at once.
+"""Tsitouras' Runge-Kutta pair of orders 5 and 4 with step-size control, for many rollouts at once.
 
 The code is the same for NumPy and JAX (`xp`), so that a simulation can start in one and continue in
 the other, with equal results up to rounding. The pair, its dense output and the rule for step sizes
@@ -18,10 +18,10 @@ from .._common.arrays import Arrays
 from ._limits import GROWN_SHARE, STIFF_RATE
 
 RUNNING, COMPLETED, DIVERGED, STALLED, STUCK = -1, 0, 1, 2, 3
-"""Status of a rollout: STALLED ran out of steps, STUCK found no step small enough."""
+"""Status of a rollout. STALLED: out of steps. STUCK: no step is small enough."""
 
 PLACES = (161 / 1000, 327 / 1000, 9 / 10, 0.9800255409045097, 1.0, 1.0)
-"""Fractions of the step at which the slopes after the first are taken."""
+"""Fractions of the step at which slopes after the first are evaluated."""
 
 WEIGHTS = (
     (161 / 1000,),
@@ -44,7 +44,7 @@ ERROR = (
     2.324710524099774 - 1.866628418170587,
     -1 / 66,
 )
-"""The difference between the two orders."""
+"""Difference between the weights of the two orders."""
 
 _ORDER = 5
 _SAFETY, _SHRINK, _GROW = 0.9, 0.2, 10.0
@@ -55,7 +55,7 @@ Slope = Callable[[Any, Any, Any], Any]
 
 @final
 class State(NamedTuple):
-    """State of B rollouts, and the step that is attempted next."""
+    """State of B rollouts, and the next step to attempt."""
 
     t: Any
     end: Any  # of the step
@@ -184,7 +184,7 @@ def advance(
     next_size = size * xp.minimum(
         xp.maximum(_SAFETY * error ** (-1 / _ORDER), min_factor), max_factor
     )
-    # the size of a step that a knot cut short has little information on the next size
+    # a step shortened by a knot contains little information on the next step size
     next_size = xp.where(is_accepted, xp.maximum(next_size, now.next_size), next_size)
     t = xp.where(is_accepted, now.end, now.t)
     x = xp.where(is_accepted[:, None], x, now.x)
@@ -205,7 +205,7 @@ def advance(
 
 
 def clipped(t: Any, next_size: Any, cell: Any, limits: Limits, cells: Cells | None, xp: Any) -> Any:
-    """Return the end of a step, no later than the last time and the next knot."""
+    """Return the end of a step, at the latest the last time or the next knot."""
     stop = limits.last
     if cells is not None:
         stop = xp.minimum(stop, cells.knots[cells.signal, cell + 1])
@@ -250,7 +250,8 @@ _STATES_PER_BATCH = 8192  # states that are interpolated together, which stay in
 @final
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """All requested times, and the states there. Never copied, as there may be millions."""
+    """All requested times and the states there. The arrays are never copied, as they may have
+    millions of rows."""
 
     times: Float[np.ndarray, "R T"]
     states: Float[np.ndarray, "R T n"]
@@ -274,9 +275,9 @@ class Grid:
 
 
 def read_out(step: Step, grid: Grid, rows: Int[np.ndarray, " B"]) -> None:
-    """Write the states at the requested times within a block of steps into a grid.
+    """Write the states at the requested times within a block of steps to a grid.
 
-    The first axis of the arrays of a block are the steps.
+    The first axis of the arrays of a block is that of the steps.
     """
     n = step.x.shape[-1]
     step_index, rollout = np.nonzero(step.accepted)
@@ -288,7 +289,7 @@ def read_out(step: Step, grid: Grid, rows: Int[np.ndarray, " B"]) -> None:
     )
     count = last[has_times] - first
     size = step.size[step_index, rollout]
-    # the slopes of a step, (step, slope, rollout, state), as a polynomial in the part of it
+    # the slopes of a step, (step, slope, rollout, state), as a polynomial in its fraction
     with np.errstate(all="ignore"):  # rejected steps may have slopes of any value
         displacements = np.tensordot(DENSE.T, step.slopes, axes=(1, 1))[:, step_index, rollout]
     displacements *= size[:, None]
@@ -311,7 +312,7 @@ def read_out(step: Step, grid: Grid, rows: Int[np.ndarray, " B"]) -> None:
 
 
 def is_held_by_stability(step: Step, limits: Limits) -> Bool[np.ndarray, " B"]:
-    """Return whether most steps are limited by stability, not accuracy: the field is stiff.
+    """Return whether stability, not accuracy, limits most steps, so that the field is stiff.
 
     The rate of the fastest motion is estimated from two slopes at the end of a step. [Hairer and
     Wanner, section IV.2]

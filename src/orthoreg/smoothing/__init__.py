@@ -1,4 +1,4 @@
-"""Pure functions of samples: sliding polynomials, noise, outliers and windows of the weak form."""
+"""Pure functions of sampled data: sliding polynomials, noise, outliers, weak-form windows."""
 
 from ._limits import MIN_POLYNOMIAL_ROWS as MIN_POLYNOMIAL_ROWS
 from ._limits import MIN_VELOCITY_ROWS as MIN_VELOCITY_ROWS

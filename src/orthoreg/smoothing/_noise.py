@@ -25,12 +25,12 @@ _BATCH = 20_000  # local fits that are held in memory
 def estimate_noise(
     times: Times, values: Values, offsets: Offsets
 ) -> tuple[Float[np.ndarray, " n"], Bool[np.ndarray, " n"]]:
-    """Estimate the standard deviation of each column's noise, and whether it is noise.
+    """Return the standard deviation of each column's noise, and whether it is noise instead of
+    motion.
 
-    The difference of order k, sum_j w_j x_j with weights of unit norm proportional to
-    1 / prod_m (t_j - t_m), has the standard deviation of the noise and annihilates polynomials
-    below degree k. The differences of smooth motion shrink with the order and those of noise do
-    not, which tells the two apart.
+    The difference of order k, sum_j w_j x_j with weights of unit norm proportional to 1 / prod_m
+    (t_j - t_m), has the standard deviation of the noise and annihilates polynomials below degree k.
+    With increasing order, differences of smooth motion shrink and differences of noise do not.
     """
     equal = bool(have_equal_steps(times, offsets, limits.EQUAL_STEPS).all())
     levels = [
@@ -81,7 +81,7 @@ def _difference_level(
 def estimate_noise_growth(
     states: Values, smoothed: Float[np.ndarray, "N n"]
 ) -> Float[np.ndarray, " n"]:
-    """Estimate the share g of each state's noise variance that grows with its square.
+    """Return the share g of each state's noise variance that grows with the square of the state.
 
     The variance is sigma^2 (1 - g + g x^2 / mean(x^2)); g is zero without clear evidence. Rows are
     grouped by the size of the state. The noise of a group is the median residual of smoothing,
@@ -97,7 +97,7 @@ def estimate_noise_growth(
         if len(groups) < 2 or not (levels > 0).all():
             continue
         count = np.array([len(rows) for rows in groups])
-        # rows of a group are in the order of their variance, so the middle rows have the median
+        # rows of a group are sorted by variance, so the middle rows have the median
         middle = [rows[k // 2] for rows in groups for k in (len(rows) - 1, len(rows))]
         sizes = np.repeat(smoothed[middle, c][:, None], len(limits.GROWTH_SHARES), axis=1)
         mean = np.full(len(limits.GROWTH_SHARES), np.mean(smoothed[:, c] ** 2))
@@ -120,7 +120,8 @@ def relative_variance(
     growth: Float[np.ndarray, " n"],
     mean_square: Float[np.ndarray, " n"] | None = None,
 ) -> Values:
-    """Return 1 - g + g x^2 / mean(x^2) for each value, by default with the mean of the values."""
+    """Return 1 - g + g x^2 / mean(x^2) for each value, by default with the mean over these
+    values."""
     squares = smoothed**2
     mean = np.maximum(squares.mean(axis=0) if mean_square is None else mean_square, 1e-300)
     return np.maximum(1 - growth + growth * squares / mean, limits.MIN_RELATIVE_VARIANCE)
@@ -142,7 +143,7 @@ class _Blocks(NamedTuple):
 
 @final
 class _Table(NamedTuple):
-    """Columns of measurements, with the first row and the end of each row's run."""
+    """Columns of measurements, with first row and end of the run of each row."""
 
     times: Float[np.ndarray, " N"]
     values: Float[np.ndarray, "N n"]
@@ -167,10 +168,10 @@ def find_outliers(
     columns: Bool[np.ndarray, " n"] | None = None,
     inputs: Float[np.ndarray, "N q"] | None = None,
 ) -> Outliers:
-    """Find outliers in all columns, or only in `columns`.
+    """Return the outliers in all columns, or only in `columns`.
 
-    Without `columns`, a column with many outliers is treated as having none: they are how it moves.
-    Values next to a jump of an input are motion.
+    Without `columns`, a column with many outliers is treated as having none, because they are part
+    of its motion. Values next to a jump of an input are motion.
     """
     offsets = np.asarray(offsets)
     lengths = np.diff(offsets)
@@ -198,7 +199,8 @@ def _search_once(
     searched: Bool[np.ndarray, " N"],
     is_outlier: Bool[np.ndarray, "N n"],
 ) -> bool:
-    """Mark outliers in `is_outlier`, replace them in the table, and return if there are any."""
+    """Mark outliers in `is_outlier`, replace them in the table, and return whether there are
+    any."""
     quantile = _quantiles(np.array([10**9]), table.values.size)
     noise = np.zeros(table.values.shape[1])
     suspects: dict[int, tuple[_Blocks, Float[np.ndarray, "B 2"]]] = {}
@@ -234,7 +236,7 @@ def _test_blocks(
     rows = _rows_outside(blocks, table)
     is_outlier = np.zeros(len(blocks.first), dtype=bool)
     between = np.zeros((len(is_outlier), limits.OUTLIER_MAX_ROWS))
-    for window in limits.OUTLIER_WINDOWS:  # the most rows that suffice predict best
+    for window in limits.OUTLIER_WINDOWS:  # widest first, because more rows predict better
         undecided = np.flatnonzero(~is_outlier)
         for batch in np.array_split(undecided, len(undecided) // _BATCH + 1):
             if not len(batch):
@@ -260,9 +262,9 @@ def _test_blocks(
 
 
 def _quantiles(freedom: Int[np.ndarray, " B"], values: int) -> Float[np.ndarray, " B"]:
-    """Return, by degrees of freedom, the size that the largest of some values rarely exceeds.
+    """Return, by degrees of freedom, the threshold that the largest of some values rarely exceeds.
 
-    It is in units of Student's t, and exceeded at a rate of `limits.FALSE_OUTLIERS`.
+    The threshold is in units of Student's t, with a rate of exceedance of `limits.FALSE_OUTLIERS`.
     """
     from scipy.special import stdtrit
 
@@ -280,9 +282,10 @@ def _other_column_moves(
     rows: dict[int, Int[np.ndarray, " G"]],
     noise: Float[np.ndarray, " n"],
 ) -> Bool[np.ndarray, " B"]:
-    """Return at which blocks another column moves: its rows around the block are badly predicted.
+    """Return the blocks at which another column moves, so that its rows around the block are badly
+    predicted.
 
-    Only its reliable `rows` count, so that a fault of all sensors at the same time is not motion.
+    Only its reliable `rows` count, so that a simultaneous fault of all sensors is not motion.
     """
     moving = np.zeros(len(blocks.first), dtype=bool)
     std = table.values.std(axis=0)
@@ -310,7 +313,7 @@ def _next_to_jumps(inputs: Float[np.ndarray, "N q"], table: _Table) -> Bool[np.n
 
 
 def _rows_outside(blocks: _Blocks | None, table: _Table) -> Int[np.ndarray, " G"]:
-    """Return the rows that are in no block."""
+    """Return the rows outside all blocks."""
     outside = np.ones(len(table.times), dtype=bool)
     if blocks is not None:
         outside[blocks.first] = False
@@ -349,8 +352,9 @@ def _noise_level(
 ) -> float:
     """Return the standard deviation of normal noise with this median distance or median step.
 
-    The lower one is used, because distances of monotone motion are zero except next to outliers.
-    Zeros do not count: constant values show no noise, and a rounding step counts as noise.
+    The lower of the two estimates is used, because distances of monotone motion are zero except
+    next to outliers. Zeros do not count, because constant values show no noise; rounding steps
+    count as noise.
     """
     steps = np.abs(np.diff(values))[table.start_row[1:] == table.start_row[:-1]]
     levels = [
@@ -362,7 +366,7 @@ def _noise_level(
 
 
 def _blocks(candidate: Bool[np.ndarray, " N"], table: _Table) -> _Blocks:
-    """Return candidates of one or two rows. Longer ones are motion."""
+    """Return candidates of one or two rows. Longer candidates are motion."""
     rows = np.flatnonzero(candidate)
     same_block = (np.diff(rows) == 1) & (table.start_row[rows[1:]] == table.start_row[rows[:-1]])
     starts = np.flatnonzero(np.r_[np.ones(len(rows[:1]), dtype=bool), ~same_block])
@@ -376,7 +380,7 @@ class _LocalFits(NamedTuple):
     """Polynomials through the rows around each block."""
 
     between: Float[np.ndarray, "B 2"]  # prediction for the rows of the block
-    inflation: Float[np.ndarray, "B 2"]  # standard error of it, in units of `sigma`
+    inflation: Float[np.ndarray, "B 2"]  # standard error of the prediction, in units of `sigma`
     sigma: Float[np.ndarray, " B"]
     freedom: Int[np.ndarray, " B"]
     next_to: Float[np.ndarray, " B"]  # largest prediction error of the two neighbouring rows
@@ -406,7 +410,7 @@ def _local_fits(
     width = np.maximum(width, _TINY)
     powers = np.arange(degree + 1)
     basis = ((table.times[index] - middle) / width)[..., None] ** powers * inside[..., None]
-    level = table.values[index[:, reach], column]  # a neighbour's, as the block may be 1e30
+    level = table.values[index[:, reach], column]  # of a neighbour, as the block may be 1e30
     centred = np.where(inside, table.values[index, column] - level[:, None], 0.0)
     q, r = np.linalg.qr(basis)
     ok = np.abs(np.einsum("bii->bi", r)).min(axis=1) > 1e-12

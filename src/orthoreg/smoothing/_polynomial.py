@@ -16,7 +16,7 @@ Times = Float[np.ndarray, " N"]
 """The times of all rows. Runs are stored one after the other."""
 
 Values = Float[np.ndarray, "N n"]
-"""A row of values for each time."""
+"""Values, with one row for each time."""
 
 Offsets = Int[np.ndarray, " bounds"]
 """Run r has the rows `offsets[r]` to `offsets[r + 1]`."""
@@ -29,8 +29,8 @@ def windows(
 ) -> tuple[Int[np.ndarray, " B"], Int[np.ndarray, " B"]]:
     """Return the first row of each row's window, and the position of the row in the window.
 
-    By default for all rows. A window is centred on its row, and shifted inwards near the ends of a
-    run.
+    By default, all rows are used. A window is centred on its row, and shifted inwards near the ends
+    of a run.
     """
     rows = np.arange(int(offsets[-1])) if rows is None else rows
     run = np.searchsorted(offsets, rows, side="right") - 1
@@ -39,14 +39,15 @@ def windows(
 
 
 def _shifted_rows(offsets: Offsets, width: int) -> Int[np.ndarray, " B"]:
-    """Return the rows whose windows are shifted inwards. All others are in the middle of theirs."""
+    """Return the rows whose windows are shifted inwards. All other rows are in the middle of their
+    windows."""
     first = offsets[:-1, None] + np.arange(width // 2)
     last = offsets[1:, None] - np.arange(1, width - width // 2)
     return np.concatenate([first.ravel(), last.ravel()])
 
 
 def _blocks(n_samples: int, width: int) -> Iterator[tuple[int, int]]:
-    """Yield first and last start of windows, in blocks that fit into the cache."""
+    """Yield the first and the last start of windows, in blocks that fit into the cache."""
     count = n_samples - width + 1
     for first in range(0, count, _BLOCK):
         yield first, min(first + _BLOCK, count)
@@ -73,9 +74,9 @@ def polynomial_weights(
 ) -> Float[np.ndarray, "B W"]:
     """Return, row by row, the weights of a least-squares polynomial's value or slope at `at`.
 
-    One row of points may serve all. The weights are sum_k q_k(at) q_k(points), with q_k the
-    Legendre polynomials orthonormalised on the points, which lie in [-1, 1]. Gram-Schmidt is
-    applied twice to remove rounding errors.
+    A single row of points may be shared by all rows. The weights are sum_k q_k(at) q_k(points),
+    with q_k the Legendre polynomials orthonormalised on the points, which lie in [-1, 1].
+    Gram-Schmidt is applied twice to remove rounding errors.
     """
     legendre = np.polynomial.legendre
     columns = np.ascontiguousarray(np.moveaxis(legendre.legvander(points, degree), 2, 0))
@@ -87,13 +88,13 @@ def polynomial_weights(
     weights = np.zeros((len(at), points.shape[1]))
     min_norm = limits.MIN_RELATIVE_NORM * np.sqrt(
         points.shape[1]
-    )  # of the norm of the first polynomial, a constant
+    )  # relative to the norm of the first polynomial, a constant
     for k, column in enumerate(columns):
         for _ in range(2):
             share = np.vecdot(columns[:k], column)
             column -= np.einsum("kb,kbw->bw", share, columns[:k])
             targets[k] -= np.sum(share * targets[:k], axis=0)
-        # on points in two clusters polynomials are almost dependent, with small norms
+        # on points in two clusters, polynomials are almost dependent and have small norms
         norm = np.maximum(np.sqrt(np.vecdot(column, column)), min_norm)
         column /= norm[:, None]
         targets[k] /= norm
@@ -146,7 +147,7 @@ def local_weights(
     *,
     derivative: int,
 ) -> tuple[Float[np.ndarray, "B W"], Int[np.ndarray, "B W"]]:
-    """Return weights on true times for these rows, and the rows of each window."""
+    """Return weights for these rows, computed from the true times, and the rows of each window."""
     start, _ = windows(offsets, window, rows)
     members = start[:, None] + np.arange(window)
     inside = times[members]
@@ -169,7 +170,8 @@ def sliding_fit(
 ) -> Values:
     """Return the value (0) or slope (1) at each row of the polynomial fitted to its window.
 
-    One set of weights is used if all steps agree to the relative tolerance, else true times.
+    One set of weights is used if all steps agree to the relative tolerance. Otherwise weights are
+    computed from the true times.
     """
     if have_equal_steps(times, offsets, tolerance).all():
         weights = equal_step_weights(window, degree, derivative=derivative)
@@ -188,7 +190,7 @@ def sliding_fit(
 
 
 def parabola_slopes(times: Times, values: Values, offsets: Offsets) -> Values:
-    """Return the slope at each row of the parabola through its window of three.
+    """Return the slope at each row of the parabola through its window of three rows.
 
     sum_j y_j l_j'(t) with l_j'(t) = (2t - t_k - t_m) / ((t_j - t_k)(t_j - t_m)).
     """
@@ -223,10 +225,12 @@ def _parabola_slope(
 def left_out_errors(
     times: Times, values: Values, offsets: Offsets, window: int, degree: int
 ) -> Float[np.ndarray, " n"]:
-    """Return for each column the mean squared error of predicting a row from its window's others.
+    """Return for each column the mean squared error of predicting a row from the others in its
+    window.
 
-    For a linear fit with leverage h the left-out error is (y - fit) / (1 - h). A sample of rows of
-    the runs that hold a window is used. The error is infinite if a row has leverage one.
+    For a linear fit with leverage h the left-out error is (y - fit) / (1 - h). A sample of rows is
+    used, from runs that are long enough for a window. The error is infinite if a row has leverage
+    one.
     """
     rows = np.unique(np.linspace(0, len(times) - 1, limits.MAX_SCORED_ROWS).astype(int))
     run = np.searchsorted(offsets, rows, side="right") - 1
@@ -252,8 +256,8 @@ def left_out_errors(
 def best_polynomial(times: Times, values: Values, offsets: Offsets) -> tuple[int, int] | None:
     """Return window and degree of the sliding polynomial that best predicts left-out points.
 
-    Runs with fewer than `MIN_POLYNOMIAL_ROWS` points do not count. None if no run is left, or if
-    samples come in bursts to which no polynomial can be fitted.
+    Runs with fewer than `MIN_POLYNOMIAL_ROWS` points do not count. The result is None if no run
+    remains, or if samples come in bursts to which no polynomial can be fitted.
     """
     long = np.diff(offsets) >= limits.MIN_POLYNOMIAL_ROWS
     if not long.any():
@@ -300,7 +304,7 @@ def velocities(
 def _rows_of_runs(
     offsets: Offsets, runs: Bool[np.ndarray, " R"]
 ) -> tuple[Bool[np.ndarray, " N"], Int[np.ndarray, " some"]]:
-    """Return the rows of these runs as a mask, and their offsets among these rows."""
+    """Return the rows of these runs as a mask, and the offsets of the runs among these rows."""
     lengths = np.diff(offsets)
     return np.repeat(runs, lengths), np.concatenate([[0], np.cumsum(lengths[runs])])
 
@@ -310,8 +314,8 @@ def _rows_of_runs(
 class Smoother:
     """A sliding polynomial for each column, and the standard deviation of its noise.
 
-    `window` is the number of rows over which a column is smoothed, one for no smoothing; `degree`
-    is the degree of the polynomial.
+    `window` is the number of rows over which a column is smoothed (1 for no smoothing), and
+    `degree` the degree of the polynomial.
     """
 
     noise: Float[np.ndarray, " n"]

@@ -1,7 +1,7 @@
 """Integrals against bumps, as weights of the samples: the two sides of a weak form.
 
 phi(t) = (1 - s^2)^p with s = (t - centre) / h vanishes with p - 1 derivatives at the ends of its
-window, so that integration by parts leaves no ends: int phi x' = -int phi' x.
+window, so that integration by parts has no boundary terms: int phi x' = -int phi' x.
 """
 
 from dataclasses import dataclass
@@ -44,12 +44,13 @@ class Windows:
 
 
 def bump_windows(times: Times, offsets: Offsets, half_width: float, order: int) -> Windows:
-    """Return windows of this half-width, at distances of a quarter of it, in each run.
+    """Return windows of this half-width in each run, with centres a quarter of the half-width
+    apart.
 
-    No window extends over a step longer than the half-width, within which the motion is unknown. On
-    equal steps integrals are sums, which are accurate because the bump is smooth and vanishes at
-    its ends. On other steps a cubic between samples is integrated. Either way the derivatives of
-    polynomials up to the third degree are exact.
+    No window extends over a step longer than the half-width, within which the motion is unknown.
+    With equal steps, integrals are sums, which are accurate because the bump is smooth and vanishes
+    at its ends. With other steps, a cubic between samples is integrated. Either way the derivatives
+    of polynomials up to the third degree are exact.
     """
     import scipy.sparse as sparse
 
@@ -90,7 +91,7 @@ def bump_windows(times: Times, offsets: Offsets, half_width: float, order: int) 
 
 
 def _repeat(times: Times, offsets: Offsets) -> bool:
-    """Return whether all runs have the times of the first."""
+    """Return whether all runs have the same times as the first run."""
     length = int(offsets[1])
     if (np.diff(offsets) != length).any():
         return False
@@ -134,7 +135,7 @@ def _centres(
 
 
 def _trapezoid(times: Times, offsets: Offsets) -> tuple[np.ndarray, np.ndarray, None]:
-    """Return the samples as points, each with the mean of the steps next to it."""
+    """Return the samples as points, each weighted by the mean of its adjacent steps."""
     steps = np.diff(times)
     steps[offsets[1:-1] - 1] = 0.0
     weights = np.zeros(len(times))
@@ -160,7 +161,7 @@ def _gauss(times: Times, offsets: Offsets, count: int) -> tuple[np.ndarray, np.n
     points = times[index, None] + width[:, None] * (nodes + 1) / 2
     weights = width[:, None] * share / 2
     start = np.clip(index - 1, first, np.maximum(last - count + 1, first))
-    start = np.minimum(start, len(times) - count)  # for stretches too short for a window
+    start = np.minimum(start, len(times) - count)  # for runs that are too short for a window
     members = start[:, None] + np.arange(count)
     nodes_times = times[members]
     lagrange = np.ones((len(times), limits.GAUSS_POINTS, count))
@@ -240,5 +241,5 @@ def _exact(
 
 
 def _with_values(matrix: Any, values: np.ndarray) -> Any:
-    """Return a sparse matrix with the same places and other values."""
+    """Return a sparse matrix with the same sparsity pattern and other values."""
     return type(matrix)((values, matrix.indices, matrix.indptr), shape=matrix.shape)

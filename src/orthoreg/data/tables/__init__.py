@@ -1,4 +1,4 @@
-"""Reading and writing tables: files and frames of many formats become runs.
+"""Reading and writing tables: conversion of files and frames in many formats to runs.
 
 `_text` and `_formats` read a source into a `Table` of raw columns, which `_table` converts to
 numbers. `_runs` sorts rows into runs, and `_repair` repairs runs on request.

@@ -16,7 +16,7 @@ MARKS = (
     "", "-", "--", "na", "n/a", "#n/a", "nan", "null", "none", "nil", "err", "error", "#error",
     "#value!", "#div/0!", "missing", "?", "*", ".",
 )  # fmt: skip
-"""Cells that stand for a missing value, in any case of letters."""
+"""Cells that stand for a missing value, regardless of case."""
 
 
 TIME_UNITS = {
@@ -28,7 +28,7 @@ TIME_UNITS = {
     "h": (3600.0, "hours", ("hr", "hrs", "hour", "hours")),
     "d": (86400.0, "days", ("day", "days")),
 }
-"""Units of time: seconds, name and other spellings."""
+"""Units of time: length in seconds, name and other spellings."""
 
 _WITH_UNIT = re.compile(r"(.*\S)\s*\[([^\[\]]*)\]|(.*\S)\s+\(([^()]*)\)|(.*\S)\s+/\s+(\S+)")
 _NO_UNIT = ("", "-", "1", "none")
@@ -50,7 +50,7 @@ def time_unit_in(text: str | None) -> str | None:
 @final
 @dataclass(frozen=True, kw_only=True)
 class Format:
-    """How a table is written (None: detect), and whether it may be repaired."""
+    """The format of a table (None: detect it), and whether it may be repaired."""
 
     delimiter: str | None = None
     decimal: str | None = None
@@ -123,8 +123,8 @@ def name_and_unit(header: str) -> tuple[str, str | None]:
 
 
 def _without_unit(name: str) -> str:
-    """Return a chosen name without its unit. Text in round brackets must be a unit: 'Position
-    (left)' has none."""
+    """Return a chosen name without its unit. Text in round brackets is removed only if it is a
+    unit, unlike in 'Position (left)'."""
     base, unit = name_and_unit(name)
     is_unit = not name.strip().endswith(")") or all(
         _KNOWN.fullmatch(part) for part in re.split(r"[*/·.^ 0-9⁻¹²³-]+", unit or "") if part
@@ -230,7 +230,7 @@ class Choice:
 
     @property
     def wanted(self) -> list[str]:
-        """The columns to look for, in a long table those of names and values."""
+        """The columns to search for; in a long table, those with names and values."""
         names = self.numeric
         if self.form.long is not None:
             names = [self.time, *self.form.long]
@@ -241,7 +241,7 @@ class Choice:
         return all(self._matches(name, header) for name in self.wanted)
 
     def count(self, header: Sequence[str]) -> int:
-        """Return how many of the wanted columns a line contains."""
+        """Return the number of wanted columns in a line."""
         return sum(bool(self._matches(name, header)) for name in self.wanted)
 
     def is_number(self, column: str) -> bool:

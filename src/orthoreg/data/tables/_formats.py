@@ -1,6 +1,6 @@
 """Parquet, Feather, Arrow and Excel files, and tables in memory.
 
-Of columnar files only the chosen columns are read. Tables in memory (frames of pandas and polars,
+Only the chosen columns of columnar files are read. Tables in memory (frames of pandas and polars,
 Arrow tables, xarray datasets, dicts) are recognised by their attributes, without imports.
 """
 

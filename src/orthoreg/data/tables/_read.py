@@ -1,6 +1,6 @@
 """`read_table`: one or many files or frames as one dataset, at once or in chunks; `write_table`.
 
-Reading in chunks first makes an index of the runs; chunks of whole runs are read on demand.
+Reading in chunks first builds an index of the runs. Chunks of whole runs are then read on demand.
 """
 
 import csv
@@ -38,7 +38,7 @@ from ._formats import COLUMNAR_SUFFIXES, FRAME_NAME, from_arrow, is_frame
 from ._runs import PACKED_SUFFIXES, SourceNumbers, dataset_of, source_numbers, table_numbers
 
 MAX_BYTES_AT_ONCE = 2 << 30
-"""Total size of the files. Larger tables are read in chunks by default."""
+"""Total size of the files above which tables are read in chunks by default."""
 
 
 def read_table(
@@ -70,10 +70,10 @@ def read_table(
     Parameters
     ----------
     path
-        a file (CSV, compressed or not, Excel, Parquet, Feather or Arrow), or in memory a frame of
-        pandas or polars, an Arrow table, an xarray dataset or a dict of columns. A list, or a
-        pattern such as 'runs/*.csv', is many tables, each a run named by its file. Remote files
-        are read through fsspec by their addresses, such as 's3://bucket/runs/*.parquet'.
+        a file (CSV, compressed or not, Excel, Parquet, Feather or Arrow), or a table in memory: a
+        pandas or polars frame, an Arrow table, an xarray dataset or a dict of columns. A list, or a
+        pattern such as 'runs/*.csv', gives several tables, each a run named after its file. Remote
+        files are read through fsspec by their addresses, such as 's3://bucket/runs/*.parquet'.
     time
         the column of times. Dates, clock times, durations and counts since 1970 become seconds
         since the first time, or `time_unit`.
@@ -93,31 +93,32 @@ def read_table(
         units by column. Units in the header, `theta [rad]` or `v (m/s)`, are read; the column is
         then named theta.
     delimiter, decimal, encoding, comment
-        how a text is written. Detected if omitted.
+        format of a text file. Detected if omitted.
     missing
         marks of missing values in addition to the usual ones.
     date_format
-        format of the times, as in `datetime.strptime`.
+        format of dates, as in `datetime.strptime`.
     time_unit
-        unit of time in the data, and so of all rates: 'ns', 'us', 'ms', 's', 'min', 'h' or 'd'.
-        Dates, durations and numbers with a unit in the header are converted. Other numbers must
-        be in this unit.
+        unit of time in the data, and therefore of all rates: 'ns', 'us', 'ms', 's', 'min', 'h' or
+        'd'. Dates, durations and numbers with a unit in the header are converted. Other numbers
+        must be in this unit.
     sheet
         sheet of an Excel file.
     long
         the columns with names and values of quantities: ("sensor", "reading").
     repair
-        repair rows and note what was changed: leave out rows with missing values, sort times,
-        average rows of the same time, and cut runs where times restart and at gaps longer than
-        `gap` time steps. By default the first fault is an error.
+        repair rows and note all changes: leave out rows with missing values, sort times, average
+        rows with equal times, and cut runs where times restart and at gaps longer than `gap` time
+        steps. By default, the first invalid row is an error.
     fill
-        repair, and interpolate values that are missing between measured ones, for sensors that
-        write at different times.
+        repair, and interpolate values that are missing between measured values, for sensors with
+        different sampling times.
     gap
         see `repair`.
     chunks
-        number of rows of a chunk of whole runs, True for a default, False to read all at once.
-        None reads more than 2 GiB in chunks. Rows of a run must be consecutive in its file.
+        number of rows per chunk of whole runs, True for the default number, False to read
+        everything at once. With None, tables of more than 2 GiB are read in chunks. The rows of a
+        run must be consecutive in its file.
 
     Returns
     -------
@@ -188,7 +189,7 @@ def _chunk_rows(chunks: bool | int | None, sources: Sequence[Any]) -> int | None
 
 
 def _labels(sources: Sequence[Any]) -> list[str]:
-    """Return a name for each source: that of its file, with its folder if names repeat."""
+    """Return a name for each source: the file name, with the folder if names repeat."""
     names = [
         _stem(source) if isinstance(source, Path | str) else str(i)
         for i, source in enumerate(sources)
@@ -314,7 +315,7 @@ def _with_velocities(data: ChunkedDataset, choice: Choice, source: str) -> Chunk
 def read_dask(frame: Any, choice: Choice) -> ChunkedDataset:
     """Return the runs of a Dask DataFrame, one chunk per partition.
 
-    If runs extend over partitions, Dask first collects the rows of each run. Without a group each
+    If runs extend over partitions, Dask first collects the rows of each run. Without a group, each
     partition is a run.
     """
     read = partial(_read_partition, choice)
@@ -365,7 +366,7 @@ def _index(
     try:
         with _Parquet(file) as table:
             starts = table.run_starts(choice, name_of(file))
-            parts = np.maximum(-(-np.diff(starts) // rows), 1)  # that each run is cut into
+            parts = np.maximum(-(-np.diff(starts) // rows), 1)  # number of parts of each run
             if (parts > 1).any():
                 pairs = zip(starts[:-1], starts[1:], parts, strict=True)
                 run_starts = [
@@ -440,8 +441,8 @@ class _Parquet:
     def cuts(self, starts: Int[np.ndarray, " bounds"], rows: int) -> list[int]:
         """Return where to cut runs with these starts into pieces of about `rows` rows.
 
-        Pieces start at row groups, so that no row group is read twice, and hold at least as many
-        rows as the largest one.
+        Pieces start at row groups, so that no row group is read twice, and contain at least as many
+        rows as the largest row group.
         """
         boundaries = np.unique([0, *np.searchsorted(starts, self._ends), len(starts) - 1])
         edges = chunk_edges(np.diff(starts[boundaries]), max(rows, self._largest))

@@ -1,9 +1,9 @@
-"""Repairs of runs, made only on request and noted with their counts.
+"""Repairs of runs, applied only on request and noted with their counts.
 
-Order: rows with missing values are left out; runs are cut where times restart, or else sorted; rows
-with the same time are averaged; runs are cut at gaps. On a further request, missing values are
-filled in along a smooth curve. This is meant for sensors that write at different times, which
-otherwise share few rows.
+The order is: rows with missing values are left out; runs are cut where times restart, and otherwise
+sorted; rows with equal times are averaged; runs are cut at gaps. On further request, missing values
+are interpolated smoothly. This option is for sensors with different sampling times, which otherwise
+share few rows.
 """
 
 import warnings
@@ -78,14 +78,14 @@ def repair_runs(
 def _split_at_gaps(
     times: Float[np.ndarray, " T"], rows: Int[np.ndarray, " r"], gap: float | int
 ) -> list[Int[np.ndarray, " _"]]:
-    """Return the rows, which are in order of time, split at gaps."""
+    """Return the time-ordered rows, split at gaps."""
     distinct = np.unique(times[rows])
     gap_times = distinct[np.flatnonzero(is_gap(distinct, gap))]
     return np.split(rows, np.searchsorted(times[rows], gap_times, side="right"))
 
 
 def warn_of_gaps(runs: Runs, multiple: float | int, time_name: str, source: str) -> None:
-    """Warn of gaps in time, which are kept."""
+    """Warn about gaps in time, which remain in the data."""
     count, first_time = 0, 0.0
     for _, part in runs.stretches():
         gap_rows = np.flatnonzero(is_gap(runs.times[part], multiple))
@@ -113,7 +113,7 @@ def _complete_rows(
     if not is_complete.any():
         column = (time_name, *names)[int(np.argmax(is_missing.sum(axis=0)))]
         raise DataError(
-            f"{source}: no row has a value in all columns; '{column}' lacks most. Omit it, or "
+            f"{source}: no row has values in all columns; '{column}' lacks most. Omit it, or "
             f"pass fill=True."
         )
     counts_text = _counts_by_column(is_missing.sum(axis=0).tolist(), (time_name, *names))
@@ -180,7 +180,7 @@ def _repair_notes(counts: Counter[str], gap: float | int) -> tuple[Note, ...]:
     texts = {
         "restarts": f"Runs cut at {_count(counts['restarts'], 'place')} where times start again.",
         "sorted": f"{rows['sorted']} moved to sort times.",
-        "doubled": f"{rows['doubled']} averaged with others of the same time.",
+        "doubled": f"{rows['doubled']} averaged with other rows of the same time.",
         "gaps": f"Runs cut at {_count(counts['gaps'], 'gap')} longer than {gap:g} time steps.",
         "short": f"{_count(counts['short'], 'piece')} of fewer than {MIN_VELOCITY_ROWS} rows left "
         f"out ({rows['short_rows']}).",
@@ -208,7 +208,8 @@ def bridge(
 ) -> tuple[Runs, tuple[Note, ...]]:
     """Return the runs with short gaps (up to three values) filled in rows with a measured state.
 
-    If a column lacks many values, nothing is filled in: its sensor writes at its own times.
+    If a column lacks many values, nothing is filled in, because its sensor has its own sampling
+    times.
     """
     has_state = np.asarray(np.isfinite(runs.values[:, list(states)]).any(axis=1))
     share = np.isfinite(runs.values[has_state]).sum(axis=0) / max(int(has_state.sum()), 1)

@@ -1,4 +1,4 @@
-"""Tables of any format and layout as numbers, sorted into runs, and a `Dataset` of them."""
+"""Conversion of tables of any format and layout to numbers, runs and a `Dataset`."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -27,13 +27,13 @@ from ._repair import Runs, bridge, fill, repair_runs, warn_of_gaps
 from ._table import Table, numbers_of, text_of, times_of
 from ._text import read_csv
 
-_DECIMAL = re.compile(r"(.*/)?([+-]?\d+)(?:\.(\d*))?")  # of a run, behind the name of its file
+_DECIMAL = re.compile(r"(.*/)?([+-]?\d+)(?:\.(\d*))?")  # of a run, after the name of its file
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Stretches:
-    """The label of each row's run, once per stretch of rows with the same label."""
+    """The run label of each stretch of rows with the same label."""
 
     labels: tuple[str, ...]
     lengths: Int[np.ndarray, " S"]
@@ -105,7 +105,7 @@ def _converted(
 
 
 def _keys(table: Table, group: str) -> Stretches:
-    """Return the labels of runs by stretches of rows; every row must have one."""
+    """Return the run labels of stretches of rows; every row must have a label."""
     cells = table.columns[group]
     if cells.dtype.kind == "O":
         cells = np.array([text_of(cell) for cell in cells.tolist()], dtype=str)
@@ -113,7 +113,7 @@ def _keys(table: Table, group: str) -> Stretches:
     labels = cells[first]
     texts = np.where(
         labels == labels, np.strings.strip(labels.astype(str)), ""
-    )  # NaN differs from itself
+    )  # NaN is not equal to itself
     if not (texts != "").all():
         row = int(first[np.argmin(texts != "")])
         raise DataError(
@@ -133,7 +133,8 @@ def dataset_of(
 ) -> Dataset:
     """Return a dataset of the runs of several sources.
 
-    `labels` name sources that are one run each. With `is_chunk` it is part of more data.
+    `labels` are the names of sources that are one run each. `is_chunk` is true for a part of a
+    larger dataset.
     """
     is_multiple, first = len(parts) > 1, parts[0]
     grouped = is_multiple or first.keys is not None
@@ -238,7 +239,8 @@ def sort_into_runs(times: Times, values: Float[np.ndarray, "N k"], keys: Stretch
 def short_labels(labels: Sequence[str]) -> tuple[str, ...]:
     """Return labels of a numeric column without trailing zeros.
 
-    They are unchanged if one is not a decimal number, or if two runs would get the same label.
+    The labels are unchanged if any label is not a decimal number, or if two runs would get the same
+    label.
 
     >>> short_labels(["0.0000", "0.5000"]), short_labels(["1.1", "1.10"])
     (('0', '0.5'), ('1.1', '1.10'))
@@ -254,7 +256,8 @@ def short_labels(labels: Sequence[str]) -> tuple[str, ...]:
 
 
 def merged(notes: Sequence[tuple[Note, ...]]) -> tuple[Note, ...]:
-    """Return the notes on several sources, each once, with the number of sources if not all."""
+    """Return the notes on several sources without repetition, with the number of sources if it is
+    not all."""
     counts: dict[Note, int] = {}
     for part in notes:
         for note in part:
@@ -318,7 +321,7 @@ def _file_table(source: Path, choice: Choice) -> Table:
 
 
 RUN = "\0run"
-"""The column that identifies the run if the layout does."""
+"""Name of the column of runs if the layout identifies the runs."""
 
 
 def from_long(table: Table, choice: Choice) -> Table:

@@ -39,9 +39,9 @@ def text_of(cell: Any) -> str:
 class Table:
     """Chosen columns as numbers, dates or text, by the names that the user gave.
 
-    `row_of` maps a row to its number for the user, a `row_word` 'line' of a file or 'row'.
-    `decimal` is the decimal sign of text. `units` are those of the header, `others` its columns
-    that were not chosen.
+    `row_of` maps a row to its number for the user, and `row_word` is 'line' for files and 'row'
+    otherwise. `decimal` is the decimal sign of text. `units` are the units in the header, `others`
+    the columns that were not chosen.
     """
 
     columns: dict[str, np.ndarray]
@@ -81,7 +81,7 @@ def plain_numbers(cells: Any, decimal: str) -> Float[np.ndarray, " N"] | None:
 def numbers_of(table: Table, name: str, form: Format, group: str = "") -> Float[np.ndarray, " N"]:
     """Return a column as float64, with NaN for missing values if they may be repaired.
 
-    Raise an error that names the first other cell, and an option that would help.
+    Raise an error that names the first other cell and a suitable option.
     """
     column = table.columns[name]
     if column.dtype.kind in "fiub":
@@ -159,7 +159,7 @@ def _advice(text: str, name: str, decimal: str) -> str:
     if re.fullmatch(r".*\d[dD][+-]?\d+", text) and is_number(re.sub("[dD]", "e", text)):
         return " Write exponents with E, as in 1.5E-3."
     if _WITH_UNIT.fullmatch(text):
-        return f" Write only numbers into cells, and the unit into the header: '{name} [unit]'."
+        return f" Write only numbers in cells, and the unit in the header: '{name} [unit]'."
     if _TOTAL.fullmatch(text):
         return (
             f" Remove the line if it is not a measurement, or pass missing='{text}' and "
@@ -209,7 +209,7 @@ def as_clock(cells: Sequence[str], date_format: str | None = None) -> np.ndarray
 
 
 def exact_clock(cells: list[str]) -> np.ndarray | None:
-    """Return the same for texts with a unique meaning: ISO 8601 and clock times; else None."""
+    """Return the same for unambiguous texts: ISO 8601 and clock times; otherwise None."""
     values = _iso_dates(cells)
     return _durations(cells) if values is None else values
 
@@ -354,7 +354,8 @@ def _nanoseconds(match: re.Match[str]) -> int:
 def _dates_by_day(cells: list[str]) -> np.ndarray | None:
     """Return dates such as 31.12.2024 10:00, 31-Dec-2024, or 12/31/2024 10:00 PM.
 
-    Of the last kind some day must exceed 12, so that the month is known.
+    For the last format, at least one day must exceed 12, so that day and month can be
+    distinguished.
     """
     matches = _matches(lambda cell: _BY_DAY.fullmatch(_BY_MONTH.sub(_with_number, cell)), cells)
     if matches is None:
@@ -403,7 +404,7 @@ def _refuse(table: Table, name: str, cells: list[str], form: Format) -> None:
         )
         raise DataError(
             f"{table.at(row)}: column '{name}' holds '{cells[row]}', which is not written as "
-            f"date_format='{form.date_format}' says."
+            f"date_format='{form.date_format}'."
         )
     if as_clock([text]) is not None:
         others = (i for i, cell in enumerate(cells) if cell and as_clock([text, cell]) is None)
@@ -447,7 +448,7 @@ def _formatted(cells: Sequence[str], date_format: str) -> np.ndarray | None:
 
 
 def _over_midnight(seconds: Float[np.ndarray, " N"]) -> tuple[Float[np.ndarray, " N"], int]:
-    """Return clock times with a day added after each fall of more than half a day."""
+    """Return clock times with a day added after each decrease of more than half a day."""
     if not seconds.size or np.nanmax(seconds) >= _DAY:
         return seconds, 0
     passed = np.diff(seconds, prepend=seconds[:1]) < -_DAY / 2

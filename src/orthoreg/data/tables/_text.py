@@ -1,8 +1,9 @@
 """Text tables: detection of the dialect, and reading.
 
-Columns are chosen by name. The header is therefore the first line that contains all of these names
-when split by some delimiter, and the lines above it do not belong to the table. Large files are
-read by Arrow. If Arrow cannot read a file, it is read line by line, with errors that name the line.
+Columns are selected by name. The header is therefore the first line that contains all of these
+names when split by one of the delimiters, and the lines above the header are not part of the table.
+Large files are read by Arrow. If Arrow cannot read a file, it is read line by line, with errors
+that name the line.
 """
 
 import csv
@@ -30,7 +31,7 @@ _MAYBE_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+")
 _UNIT = re.compile(r"[\[(]?[^\d\s\[\]()][^\[\]()]{0,15}[\])]?|[\[(][-1]?[\])]")
 _CHUNK = 50_000  # rows held as text
 _FIRST_LINES = 200  # lines used to detect the dialect
-_MAX_LINE = 1 << 20  # characters of such a line
+_MAX_LINE = 1 << 20  # characters of a line used to detect the dialect
 _EPOCH_DIGITS = 15  # digits. Longer integers are not exact as float64
 _PARQUET = b"PAR1"
 LARGE = 2 << 20  # bytes. Smaller files are read faster without loading Arrow
@@ -59,7 +60,7 @@ def split(lines: Iterator[str], delimiter: str) -> Iterator[list[str]]:
 
 
 def is_comment(cells: Sequence[str], header: Sequence[str], choice: Choice) -> bool:
-    """Return whether a line is a comment: it begins with a sign that no number begins with.
+    """Return whether a line is a comment, which begins with a sign that cannot begin a number.
 
     A complete row may begin with such a sign if its first column does not contain numbers.
     """
@@ -109,7 +110,7 @@ def find_dialect(lines: Sequence[str], choice: Choice, source: str) -> Dialect:
 def _first_header(
     lines: Sequence[str], delimiters: Sequence[str], choice: Choice
 ) -> Dialect | None:
-    """Return the first line with all names, preferably one as long as the line below it."""
+    """Return the first line with all names, preferably with as many cells as the next line."""
     fallback = None
     for number, line in enumerate(lines, 1):
         for delimiter in delimiters:
@@ -141,7 +142,7 @@ def _likely_header(
 ) -> Dialect:
     """Return the line with most of the wanted names, for an error message.
 
-    If no line has one, return the first line that is not a comment.
+    If no line contains a wanted name, return the first line that is not a comment.
     """
     first = None
     best, max_count = None, 0
@@ -221,7 +222,8 @@ def _unit_row(rows: list[list[str]], numeric: list[int], form: Format) -> tuple[
 
 
 def _decimal(rows: list[list[str]], numeric: list[int], delimiter: str) -> str:
-    """Return a comma if numbers have one that cannot separate thousands, and none has a point."""
+    """Return a comma if some number has a comma that cannot separate thousands and no number has a
+    point."""
     if delimiter == ",":
         return "."
     cells = [row[index] for row in rows for index in numeric if index < len(row)]
@@ -300,7 +302,7 @@ def collect(
     source: str,
     row_word: str = "line",
 ) -> tuple[dict[str, np.ndarray], np.ndarray]:
-    """Return the columns at these indices in compact form, and the number of each row."""
+    """Return the columns at these indices as compact arrays, and the number of each row."""
     columns: dict[str, list[np.ndarray]] = {name: [] for name in indices}
     lines: list[np.ndarray] = []
     rows, width = iter(rows), len(dialect.header)
@@ -358,7 +360,7 @@ def _rows(
 
 
 def _compact(cells: list[str], decimal: str, is_time: bool, form: Format) -> np.ndarray:
-    """Return cells as numbers or dates if all of them are; else as text."""
+    """Return cells as numbers or dates if all can be converted, otherwise as text."""
     if is_time and form.date_format is None:
         if len(cells[0]) > _EPOCH_DIGITS and all(cell.isdigit() for cell in cells):
             return np.array(cells).astype(np.int64)
@@ -445,7 +447,7 @@ def read_fast(
 
 
 class _NotPlain(Exception):
-    """A time that is neither a plain number nor an exact date."""
+    """Raised for a time that is neither a plain number nor an exact date."""
 
 
 def _joined_blocks(

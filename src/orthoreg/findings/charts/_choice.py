@@ -1,4 +1,4 @@
-"""What charts show of large data: states, runs, rows and labels. Each choice comes with a note."""
+"""Selection of states, runs, rows and labels for charts of large data, each with a note."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,13 +19,13 @@ from ...simulation import Rollout, input_interpolation
 _STRETCH_ROWS = 500  # consecutive rows that are taken from a long run
 _LABEL_LENGTH = 26  # characters
 _UNIT_LENGTH = 12  # characters
-_TAIL_LENGTH = 9  # characters at the end of a name that is cut
+_TAIL_LENGTH = 9  # characters kept at the end of a shortened name
 
 
 @runtime_checkable
 class AbstractFittedModel(Protocol):
-    """The parts of a fitted model that charts read. `orthoreg.OrthoReg` and the baselines have
-    them."""
+    """The attributes and methods of a fitted model that charts use. `orthoreg.OrthoReg` and the
+    baselines provide them."""
 
     @property
     def field_(self) -> HybridField: ...
@@ -68,13 +68,13 @@ class AbstractFittedModel(Protocol):
 @final
 @dataclass(frozen=True)
 class Detail:
-    """How much of the data a medium shows."""
+    """Limits on how much of the data a medium shows."""
 
     runs: int  # of forecasts
     equations: int
     pairs: int  # of states, each a phase portrait
     portrait_runs: tuple[int, int]  # bounds; fewer if runs are long
-    points: int | None  # of a curve; None: as many as fit into a page
+    points: int | None  # of a curve; None: as many as fit on a page
     line_points: int  # of a run in a phase portrait
     line_extremes: bool  # whether such a run also keeps its extremes
     grid: int  # points along each side of a phase portrait
@@ -105,7 +105,7 @@ class Label:
     unit: str = ""
 
     def short(self, longest: int) -> str:
-        """Name and unit, with about `longest` characters at most."""
+        """Return name and unit in at most about `longest` characters."""
         unit = f" [{shortened(self.unit, _UNIT_LENGTH)}]" if self.unit else ""
         return f"{shortened(self.name, max(longest - len(unit), 8))}{unit}"
 
@@ -114,7 +114,7 @@ class Label:
 
 
 def shortened(name: str, longest: int = _LABEL_LENGTH) -> str:
-    """Return a name on one line. A long one is cut in its middle: endings such as '_dot' matter.
+    """Return a name on one line. A long name is cut in the middle to keep endings such as '_dot'.
 
     >>> shortened("temperature of the upper bearing_dot")
     'temperature of th…ring_dot'
@@ -141,7 +141,7 @@ def time_label(data: Dataset) -> Label:
 
 
 def equation_labels(model: AbstractFittedModel) -> tuple[str, ...]:
-    """What each equation is the derivative of: theta' for an equation of second order."""
+    """The names whose derivatives the equations give: theta' for a second-order equation."""
     return equation_names(model.output_names_, model.velocity_of_)
 
 
@@ -155,7 +155,7 @@ def chosen_names(
     for name in wanted:
         if name not in names:
             raise InputError(
-                f"{function}(states=...) names {name!r}, which is none of the {kind} "
+                f"{function}(states=...) names {name!r}, which is not one of the {kind} "
                 f"{quoted(names)}.{suggestion(str(name), names)}"
             )
     if not wanted or len(set(wanted)) < len(wanted):
@@ -186,25 +186,26 @@ def not_measured(data: Dataset) -> str:
 
 
 def share_shown(shown: int, total: int, kind: str, reason: str) -> str:
-    """Return '6 of 20 states: ...', or '' if all are shown."""
+    """Return a note such as '6 of 20 states: ...', or '' if all are shown."""
     return f"{shown:,} of {total:,} {kind}{reason}" if shown < total else ""
 
 
 def evenly(count: int, max_count: int) -> Int[np.ndarray, " _"]:
-    """Return at most `max_count` of the numbers below `count`, evenly spaced, with both ends."""
+    """Return at most `max_count` of the integers below `count`, evenly spaced, including both
+    ends."""
     return np.unique(np.linspace(0, count - 1, min(count, max_count)).round().astype(np.int64))
 
 
 def check_columns(
     model: AbstractFittedModel, data: Dataset, function: str, *, closed: bool = False
 ) -> None:
-    """Refuse data with other columns than the model's. With `closed`, also refuse a model that does
-    not have one equation for each state."""
+    """Raise an error if columns of data and model differ. With `closed`, also raise an error if the
+    model does not have one equation for each state."""
     known = model.state_names_ + model.input_names_
     if data.variable_names != known:
         raise InputError(
-            f"{function}: the model knows {quoted(known)}; the data have "
-            f"{quoted(data.variable_names)}. Choose the same columns in that order."
+            f"{function}: the model was fitted to {quoted(known)}; the data have "
+            f"{quoted(data.variable_names)}. Choose the same columns in the same order."
         )
     if closed and model.output_names_ != model.state_names_:
         raise InputError(
@@ -215,9 +216,9 @@ def check_columns(
 
 
 def rows_of(data: Dataset, max_rows: int) -> Dataset:
-    """Return about `max_rows` rows at most: all runs, or evenly spaced stretches of them.
+    """Return at most about `max_rows` rows: all runs, or evenly spaced stretches of them.
 
-    Each stretch is a run of its own, so that derivatives can be estimated in it.
+    Each stretch becomes a run, so that derivatives can be estimated.
     """
     if data.n_samples <= max_rows:
         return data
@@ -236,7 +237,7 @@ def rows_of(data: Dataset, max_rows: int) -> Dataset:
 
 
 def at_states(data: Dataset, states: Float[np.ndarray, "N n"]) -> Dataset:
-    """Return rows with these states and mean inputs, at which a model can be evaluated."""
+    """Return rows with these states and mean inputs for evaluating a model."""
     rows = len(states)
     inputs = None if data.inputs is None else np.tile(data.inputs.mean(axis=0), (rows, 1))
     return replace(
@@ -246,16 +247,16 @@ def at_states(data: Dataset, states: Float[np.ndarray, "N n"]) -> Dataset:
 
 
 def value_changes(values: Float[np.ndarray, " N"], max_count: int) -> Int[np.ndarray, " M"]:
-    """Return the rows at which a held value changes, and both ends; the envelope if these are more
-    than `max_count`."""
+    """Return the rows at which a held value changes, and both ends, or the envelope if there are
+    more than `max_count` such rows."""
     changes = np.flatnonzero(np.diff(values)) + 1
     rows = np.unique(np.concatenate([[0], changes, [len(values) - 1]]))
     return rows if len(rows) <= max_count else envelope(values, max_count)
 
 
 def envelope(values: Float[np.ndarray, " N"], max_count: int) -> Int[np.ndarray, " M"]:
-    """Return about `max_count` rows of a curve that look like all of them: minimum and maximum of
-    equal parts, and both ends. NaN are left out."""
+    """Return about `max_count` rows that preserve the look of a curve: minimum and maximum of equal
+    parts, and both ends. NaN values are left out."""
     rows = np.flatnonzero(np.isfinite(values))
     if len(rows) <= max_count:
         return rows
@@ -282,7 +283,7 @@ def bounds_of(
 @final
 @dataclass(frozen=True, eq=False)
 class Slopes:
-    """Some rows and their derivatives, or the reason why these are not known."""
+    """Some rows with their derivatives, or the reason why derivatives are unknown."""
 
     rows: Dataset
     values: Float[np.ndarray, "N n"] | None
@@ -293,7 +294,7 @@ def slopes_of(model: AbstractFittedModel, data: Dataset, max_rows: int) -> Slope
     """Return derivatives at some of the rows, as the model's loss estimates them."""
     rows = rows_of(data, max_rows)
     if model.output_names_ != model.state_names_:
-        return Slopes(rows, None, "the model's targets are no derivatives of its states.")
+        return Slopes(rows, None, "the targets of the model are not derivatives of its states.")
     try:
         return Slopes(rows, np.asarray(model.target_derivatives(rows)))
     except DataError as problem:  # runs that are too short
@@ -301,5 +302,5 @@ def slopes_of(model: AbstractFittedModel, data: Dataset, max_rows: int) -> Slope
 
 
 def interpolation_of(data: Dataset, given: Mapping[str, str]) -> dict[str, str]:
-    """Return how each input is read between rows: as `given`, else as the data show."""
+    """Return the interpolation of each input: as `given`, otherwise detected from the data."""
     return input_interpolation(data.input_names, data) | dict(given)

@@ -1,4 +1,4 @@
-"""Equations in pieces, each term with what is known about it; constants that were estimated."""
+"""Typeset equations with interval and probability of each term, and estimated constants."""
 
 from dataclasses import dataclass
 from typing import final
@@ -20,8 +20,8 @@ _DIGITS = 4  # of coefficients
 @final
 @dataclass(frozen=True)
 class Term:
-    """A term of a typeset equation: MathML with its sign, and what is known about its coefficient.
-    Its kind is learned, given or network."""
+    """A term of a typeset equation: MathML with its sign, and the uncertainty of its coefficient.
+    The kind is learned, given or network."""
 
     math: str
     kind: str
@@ -33,8 +33,8 @@ class Term:
 @final
 @dataclass(frozen=True)
 class Equation:
-    """A typeset equation in pieces, the unit of its left side, and its LaTeX source if that has the
-    same form."""
+    """A typeset equation as a list of terms, the unit of its left side, and its LaTeX source if it
+    has the same form."""
 
     left: str
     terms: tuple[Term, ...]
@@ -102,7 +102,7 @@ def _relations(model: AbstractFittedModel) -> list[MathEquation]:
 
 
 def _unit(model: AbstractFittedModel, output: str) -> str:
-    """The unit of an equation's left side, such as rad/s; '' if it is not known."""
+    """The unit of an equation's left side, such as rad/s; '' if unknown."""
     unit, time = model.units_.get(output), model.units_.get(model.columns_["time"])
     if unit and time:
         return f"{unit}/{time}"

@@ -32,8 +32,8 @@ _MAX_INPUTS = 3
 _PAGE_NUMBERS = 30_000  # in all curves of a page together
 _BAND_WIDTH = 2.0  # root mean square errors
 _MIN_BAND_RUNS = 3  # other runs
-_SHORT_RUN, _FINE_POINTS = 60, 8  # rows of a run whose forecast has so many points a step
-_MAX_ERROR = 1e100  # larger errors count as this one, so that squares are finite
+_SHORT_RUN, _FINE_POINTS = 60, 8  # max. rows of a run with a finer forecast, points per step
+_MAX_ERROR = 1e100  # larger errors are clipped, so that squares are finite
 
 Curves = tuple[Float[np.ndarray, " _"], ...]
 Rollouts = Rollout | Sequence[Rollout] | Sequence[np.ndarray]
@@ -42,7 +42,8 @@ Rollouts = Rollout | Sequence[Rollout] | Sequence[np.ndarray]
 @final
 @dataclass(frozen=True, eq=False)
 class Forecast:
-    """A simulated run. It stopped at the time `ended` and left the training data at `left`."""
+    """A simulated run, with the time `ended` at which it stopped early and the time `left` at which
+    it left the training data."""
 
     times: Float[np.ndarray, " T"]
     x: Float[np.ndarray, "T n"]
@@ -96,14 +97,14 @@ def forecast_chart(
     points: int | None = PICTURE.points,
     model: AbstractFittedModel | None = None,
 ) -> Forecasts:
-    """Return runs from the smallest forecast error to the largest, and the states with the largest
-    error or those that `states` names. With a model, forecasts of short runs have points between
-    their rows, and each forecast has a band."""
+    """Return forecasts beside measured runs, sorted by increasing error, for the states with the
+    largest errors or for `states`. With a model, forecasts of short runs have points between rows,
+    and each forecast has a band."""
     forecasts = as_forecasts(data, rollouts)
     run_errors, state_errors = forecast_errors(data, forecasts)
     runs = choose_runs(run_errors, max_runs)
     shown = chosen_names(states, data.state_names, "plot_forecast", "states")
-    reason = ", as asked"
+    reason = ", as requested"
     if shown is None:
         shown = largest(state_errors, _MAX_STATES)
         reason = ": those with the largest forecast error" if state_errors.any() else ""
@@ -141,7 +142,8 @@ def forecast_chart(
 
 
 def as_forecasts(data: Dataset, rollouts: Rollouts) -> list[Forecast]:
-    """Return one forecast for each run, from rollouts or arrays; refuse what does not fit."""
+    """Return one forecast for each run, from rollouts or arrays; raise an error if shapes
+    differ."""
     if isinstance(rollouts, Rollout):
         rollouts = rollouts.runs() if np.ndim(rollouts.x) == 3 else [rollouts]
     given = list(rollouts)
@@ -194,7 +196,7 @@ def forecast_errors(
 
 
 def choose_runs(errors: Float[np.ndarray, " R"], max_runs: int) -> list[int]:
-    """Return all runs, or runs evenly spaced in the order of their errors."""
+    """Return the indices of all runs, or of runs evenly spaced in the order of their errors."""
     if isinstance(max_runs, bool) or not isinstance(max_runs, int | np.integer) or max_runs < 1:
         raise InputError(f"plot_forecast(most_runs=...) must be at least 1; got {max_runs!r}.")
     if len(errors) <= max_runs:
@@ -211,7 +213,8 @@ def _rows(data: Dataset, run: int) -> slice:
 def _at_rows(
     data: Dataset, run: int, forecast: Forecast, outside: float | None = None
 ) -> Float[np.ndarray, "T n"]:
-    """The forecast at the times of the run's rows; `outside` its own times the ends, or this."""
+    """The forecast at the times of the run's rows. Beyond its own times, the value is `outside`, or
+    that at the end if `outside` is None."""
     times = data.times[_rows(data, run)]
     if len(times) == len(forecast.times) and np.array_equal(times, forecast.times):
         return forecast.x
@@ -260,7 +263,7 @@ def _run(
 
 
 def _thinned(values: Float[np.ndarray, "N k"], points: int) -> np.ndarray:
-    """About so many rows, evenly spaced, and the extremes of each column."""
+    """About `points` rows, evenly spaced, and the extremes of each column."""
     if len(values) <= points:
         return np.arange(len(values))
     each = max(points // (2 * values.shape[1]), 20)
@@ -295,8 +298,8 @@ def _band_words(data: Dataset) -> str:
 
 
 def _finer(model: AbstractFittedModel, forecast: Forecast) -> Forecast:
-    """A short forecast with points between its rows. A forecast with inputs, or one that ended
-    early, is unchanged."""
+    """A short forecast with points between its rows. A forecast with inputs, or that ended early,
+    is unchanged."""
     times = forecast.times
     if len(times) > _SHORT_RUN or forecast.ended is not None or model.input_names_:
         return forecast

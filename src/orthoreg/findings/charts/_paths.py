@@ -1,4 +1,4 @@
-"""Each equation with fewer and more terms: its errors, its formula and its forecasts."""
+"""Errors, formulas and forecasts of each equation with fewer and more terms."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -32,16 +32,16 @@ _MAX_STATES = 4
 _ROWS = 3_000  # that coefficients are fitted to
 _MAX_POINTS = 160  # of a forecast
 _NUMBERS = 14_000  # in all forecasts together
-_MIN_ERROR = 1e-7  # relative error that is drawn; below it is rounding
+_MIN_ERROR = 1e-7  # smallest relative error drawn; smaller errors are rounding
 _MAX_BAND = 5.0  # logarithm of the half-width of a band
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class ErrorPath:
-    """Relative errors of one equation by its number of terms: `inner` on rows that were fitted,
-    `outer` on others within `low` and `high`. `used` is the index of the terms in use, None if
-    trajectories chose others."""
+    """Relative errors of one equation by number of terms: `inner` on fitted rows, `outer` on other
+    rows, with a band from `low` to `high`. `used` is the index of the terms in use, None if
+    trajectories selected other terms."""
 
     equation: str
     terms: tuple[str, ...]
@@ -56,7 +56,7 @@ class ErrorPath:
 @final
 @dataclass(frozen=True, eq=False)
 class ErrorPaths:
-    """The paths of some equations; `outer` says in words what their outer errors are."""
+    """The paths of some equations; `outer` describes their outer errors in words."""
 
     paths: tuple[ErrorPath, ...]
     outer: str
@@ -66,8 +66,8 @@ class ErrorPaths:
 @final
 @dataclass(frozen=True, eq=False)
 class PathStep:
-    """An equation with some number of terms: its errors, None if they are not on the path, the
-    equation as MathML, and the forecast of one run with it."""
+    """An equation with a given number of terms: its errors (None if these terms are not on the
+    path), its MathML, and its forecast of one run."""
 
     n_terms: int
     inner: float | None
@@ -105,13 +105,13 @@ class Paths:
 
 
 def error_paths(model: AbstractFittedModel, states: Sequence[str] | None) -> ErrorPaths | None:
-    """Return the paths of the equations with the largest errors, or of those of `states`; None if
-    no selection was kept."""
+    """Return the paths of the equations with the largest errors or of `states`; None if the model
+    stores no selection."""
     selected = model.selection_
     if selected is None:
         return None
     chosen = chosen_names(states, model.output_names_, "plot_selection", "equations")
-    reason, learned = ", as asked", model.learned_equations()
+    reason, learned = ", as requested", model.learned_equations()
     if chosen is None:
         errors = np.array([selected.paths[c].outer[selected.paths[c].chosen] for c in learned])
         chosen = [learned[i] for i in largest(errors, PICTURE.equations)]
@@ -159,7 +159,8 @@ def _root(squares: Float[np.ndarray, " M"]) -> Float[np.ndarray, " M"]:
 def paths_chart(
     model: AbstractFittedModel, data: Dataset, forecasts: Sequence[Rollout], run: int
 ) -> Paths | None:
-    """Return the steps of each path with forecasts of one run; None if no selection was kept."""
+    """Return the steps of each path with forecasts of one run; None if the model stores no
+    selection."""
     selected = model.selection_
     if selected is None or not selected.paths:
         return None
@@ -199,8 +200,8 @@ _Step = tuple[Bool[np.ndarray, " K"], int | None]  # a set of terms, and its ind
 
 
 def _supports(path: EquationPath, used: Bool[np.ndarray, " K"]) -> list[_Step]:
-    """The sets of terms with their index on the path, and the set in use; of a long path the part
-    around it."""
+    """The sets of terms with their index on the path, and the set in use. Long paths are cut to the
+    part around the set in use."""
     index = _used_index(path, used)
     size = int(used.sum()) if index is None else int(path.n_terms[index])
     begin = max(0, min(size - _MAX_STEPS // 2, len(path.n_terms) - _MAX_STEPS))
@@ -215,7 +216,8 @@ def _supports(path: EquationPath, used: Bool[np.ndarray, " K"]) -> list[_Step]:
 def _sums(
     model: AbstractFittedModel, data: Dataset
 ) -> tuple[Float[np.ndarray, "K K"], Float[np.ndarray, "K c"]]:
-    """Phi'Phi / N and Phi'y / N of the rows that terms were chosen from, else of the data."""
+    """Phi'Phi / N and Phi'y / N of the rows used for selection, or of the data if these are not
+    stored."""
     moments = None if model.selection_ is None else model.selection_.library
     if moments is not None and moments.n_features == len(model.feature_names_):
         return moments.A, moments.a
@@ -229,8 +231,8 @@ def _sums(
 def _fitted(
     model: AbstractFittedModel, sums: tuple[np.ndarray, np.ndarray], c: int, steps: Sequence[_Step]
 ) -> Float[np.ndarray, "M n K"]:
-    """The model's coefficients with those of one equation fitted to each set of terms. The set in
-    use keeps its coefficients."""
+    """The coefficients of the model, with one equation fitted to each set of terms. The set in use
+    keeps its coefficients."""
     gram, right = sums[0], sums[1][:, c]
     known = model.knowledge()
     fixed = known.fixed[c] & (known.low[c] != 0)
@@ -257,7 +259,8 @@ def _forecast(
     forecasts: Sequence[Rollout],
     sets: np.ndarray,
 ) -> Float[np.ndarray, "M T n"]:
-    """The run by each set of coefficients, from the start of the model's forecast."""
+    """The forecast of the run with each set of coefficients, from the start of the model's
+    forecast."""
     start = np.asarray(forecasts[run].x)[:1]
     if not np.isfinite(start).all():
         start = data.states[data.offsets[run] : data.offsets[run] + 1]
@@ -294,7 +297,7 @@ def _path(
 def _typeset(
     model: AbstractFittedModel, c: int, coefficients: Float[np.ndarray, "n K"]
 ) -> tuple[str, tuple[str, ...]]:
-    """One equation in pieces of MathML, without the network."""
+    """One equation as a list of MathML terms, without the network."""
     alone = replace(model.field_.without_residual(), coefficients=coefficients)
     every = math_equations(
         alone, model.output_names_, 4, model.velocity_of_, model.knowledge().fixed

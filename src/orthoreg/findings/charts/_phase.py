@@ -1,4 +1,4 @@
-"""Phase portraits: which states belong together, the learned flow and the measured runs."""
+"""Phase portraits: pairs of related states, the learned flow and the measured runs."""
 
 from dataclasses import dataclass
 from itertools import combinations
@@ -28,12 +28,12 @@ from ._choice import (
 
 _MAX_PAIRS = 6
 _COUPLING_ROWS = 400  # at which couplings are measured
-_MIN_COUPLING = 0.01  # share of a rate that changes if the other state is held
+_MIN_COUPLING = 0.01  # share of a rate that changes if the other state is fixed
 _BINS = 8  # of a variable, to measure whether values depend on it
 _MIN_DEPENDENCE = 0.1  # share of the variance of the values between the bins of a variable
 _UNIT_TOLERANCE = 0.1  # of the coefficient in x' = v, which noise changes
 _SHOWN_ROWS = 3_000  # of all runs in a portrait
-_BROKEN_STEP = 0.03  # of a portrait: points further apart do not make a line
+_BROKEN_STEP = 0.03  # of a portrait: points further apart are not joined by a line
 _RATE_POINTS = 200  # of the curve over a single state
 _MEASURED_POINTS = 1_500  # beside it
 _MIN_NETWORK = 1e-9  # of the flow's size: a smaller network part is rounding
@@ -46,7 +46,7 @@ class Portrait:
     regular grid, [row, column] at (y, x), in ranges of the states per time.
 
     `equations` and `network` are the parts of the flow, None without a network. A run is `broken`
-    if its points are too far apart for a line.
+    if its points are too far apart to be joined by lines.
     """
 
     x_label: Label
@@ -64,8 +64,8 @@ class Portrait:
 @final
 @dataclass(frozen=True, eq=False)
 class Rate:
-    """The rate of a single state over its value: of the model, its equations and its network, and
-    measured."""
+    """The rate of a single state against its value: from the model, from its equations and its
+    network, and measured."""
 
     x_label: Label
     y_label: str
@@ -120,7 +120,7 @@ def phase_chart(
     runs = evenly(data.n_runs, int(np.clip(_SHOWN_ROWS // median, *detail.portrait_runs)))
     notes = (
         share_shown(
-            len(pairs), count, "pairs of states", reason if among is None else ", as asked"
+            len(pairs), count, "pairs of states", reason if among is None else ", as requested"
         ),
         at_mean,
         share_shown(len(runs), data.n_runs, "runs", ""),
@@ -170,7 +170,7 @@ def _portrait(
 def _line(
     data: Dataset, run: int, columns: list[int], size: Float[np.ndarray, "2"], detail: Detail
 ) -> tuple[Float[np.ndarray, "T 2"], bool]:
-    """Points of a run, and whether they are too far apart for a line."""
+    """Points of a run, and whether they are too far apart to be joined by lines."""
     line = data.states[int(data.offsets[run]) : int(data.offsets[run + 1])][:, columns]
     count, points = len(line), detail.line_points
     rows = evenly(count, points)
@@ -237,8 +237,8 @@ def choose_pairs(
 
 
 def velocities(model: AbstractFittedModel) -> dict[int, int]:
-    """Return the index of the velocity of each position: as given, by its learned equation
-    (theta' = omega) or by its name (x and x_dot)."""
+    """Return the index of the velocity of each position, as given or recognised by a learned
+    equation (theta' = omega) or by name (x and x_dot)."""
     names = model.state_names_
     result = {names.index(q): names.index(v) for q, v in model.velocity_of_.items()}
     has_residual = np.any(model.field_.weights, axis=0) | np.any(model.field_.correction, axis=1)
@@ -255,8 +255,8 @@ def velocities(model: AbstractFittedModel) -> dict[int, int]:
 
 
 def couplings(model: AbstractFittedModel, data: Dataset) -> Float[np.ndarray, "n n"]:
-    """Return the change of each state's rate (row) if another state (column) is held at its mean,
-    as a share of the rate's size."""
+    """Return the change of each state's rate (row) when another state (column) is fixed at its
+    mean, as a share of the rate's size."""
     states = data.states[evenly(data.n_samples, _COUPLING_ROWS)]
     centre = data.states.mean(axis=0)
     result = np.zeros((data.n_states, data.n_states))
@@ -278,8 +278,8 @@ def informative_pair(
     values: Float[np.ndarray, " N"],
     equation: int,
 ) -> tuple[int, int]:
-    """Return the two variables that the values depend on most. If they depend on none: the state
-    of the equation and its velocity or position."""
+    """Return the two variables on which the values depend most. Without any dependence, return the
+    state of the equation and its velocity or position."""
     count = variables.shape[1]
     if count == 2:
         return 0, 1
@@ -297,7 +297,7 @@ def informative_pair(
 
 
 def _correlation_ratio(variable: Float[np.ndarray, " N"], values: Float[np.ndarray, " N"]) -> float:
-    """The variance of the values' means in bins, over their variance."""
+    """The variance of the bin means of the values, divided by the variance of the values."""
     total = float(values.var())
     if not total > 0:
         return 0.0

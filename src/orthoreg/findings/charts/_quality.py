@@ -1,4 +1,4 @@
-"""The data in numbers: steps, gaps, noise, outliers, and what was repaired."""
+"""Statistics of the data: steps, gaps, noise, outliers and repairs."""
 
 import hashlib
 from dataclasses import dataclass
@@ -16,7 +16,8 @@ _COLUMNS = ("variable", "unit", "from", "to", "std. dev.", "noise", "outliers", 
 @final
 @dataclass(frozen=True)
 class Quality:
-    """The data in numbers: a row of cells for each variable, facts, notes on reading, repairs."""
+    """Statistics of the data: a table row for each variable, facts, notes on reading, and
+    repairs."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
@@ -26,7 +27,7 @@ class Quality:
 
 
 def quality_of(data: Dataset) -> Quality:
-    """Return what is known about the data without a model."""
+    """Return the statistics of the data, which do not depend on a model."""
     plan = data.plan
     outliers = (plan.clean.states != data.states).sum(axis=0)
     rows = []
@@ -78,7 +79,7 @@ def _facts(data: Dataset) -> tuple[tuple[str, str], ...]:
 
 
 def digest(data: Dataset) -> str:
-    """Return the SHA-256 of names and numbers: the same for the same measurements."""
+    """Return the SHA-256 of names and numbers, which identifies the measurements."""
     result = hashlib.sha256()
     result.update(repr((data.state_names, data.input_names, data.n_runs)).encode())
     for array in (data.offsets, data.times, data.states, data.inputs, data.derivatives):

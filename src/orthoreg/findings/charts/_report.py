@@ -1,4 +1,4 @@
-"""Everything that a report shows, as plain frozen data: findings, charts, text and MathML."""
+"""The content of a report as plain frozen data: findings, charts, text and MathML."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ from ._residual import Diagnostics, NetworkMap, diagnostics_of, network_maps
 @final
 @dataclass(frozen=True)
 class ProposalView:
-    """A formula for what the library lacks: the equation as MathML and its evidence in words."""
+    """A proposed formula for a missing term: the equation as MathML, and its evidence in words."""
 
     equation: str
     formula: str
@@ -63,7 +63,7 @@ class RankedModel:
 @final
 @dataclass(frozen=True)
 class Repeat:
-    """Facts, code and command with which the model can be made again."""
+    """Facts, code and command for reproducing the model."""
 
     facts: tuple[tuple[str, str], ...]
     code: str
@@ -73,8 +73,8 @@ class Repeat:
 @final
 @dataclass(frozen=True, eq=False)
 class ReportData:
-    """A report before it is rendered. A part without data is None or empty. `names` are those of
-    variables, constants and time in formulas within sentences."""
+    """The content of a report before rendering. A part without data is None or empty. `names` are
+    the names of variables, constants and time, which are typeset in sentences."""
 
     title: str
     subtitle: str
@@ -98,7 +98,7 @@ class ReportData:
 
     @property
     def sentences(self) -> tuple[tuple[str, str], ...]:
-        """(heading, sentence) on equations, network, their split and forecasts."""
+        """Pairs (heading, sentence) on equations, network, their split and forecasts."""
         return trust_sentences(self.summary)
 
 

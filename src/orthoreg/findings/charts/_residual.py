@@ -1,4 +1,4 @@
-"""Where in state space the network is large or the equations are wrong; errors over variables."""
+"""Maps of the network or of the error of the equations in state space; errors against variables."""
 
 import math
 from collections.abc import Sequence
@@ -30,11 +30,11 @@ from ._phase import informative_pair
 _GRID = 44
 _MIN_DENSITY_ROWS = 100
 _MAP_POINTS = 500  # measured states on a map of a page
-_DENSITY_SHARES = (0.5, 0.9)  # of the data within the lines of density
+_DENSITY_SHARES = (0.5, 0.9)  # of the data inside the density contours
 _BLUR = 1.3  # cells
 _MAX_DISTANCE = 5.0  # in units of the trust region's edge
 _PICTURE_POINTS = 4_000  # measured states in a picture
-_COLOUR_QUANTILE = 0.99  # of the values, at which the colour scale ends
+_COLOUR_QUANTILE = 0.99  # quantile of the values at which the colour scale ends
 _REST = 1e-9  # of the state's size over the time of the data: a smaller derivative is rounding
 _MAX_VARIABLES = 6
 _ERROR_POINTS = 350
@@ -53,8 +53,8 @@ _ERRORS_NOTE = (
 @final
 @dataclass(frozen=True, eq=False)
 class StateMap:
-    """Values of one equation at measured states, over one variable or two, in increasing order.
-    The colour scale ends at `top`; `share` is the root mean square of the values of all rows."""
+    """Values of one equation at measured states, over one or two variables, in increasing order.
+    The colour scale ends at `top`; `share` is the root mean square over all rows."""
 
     equation: str
     rate_unit: str
@@ -68,9 +68,9 @@ class StateMap:
 @final
 @dataclass(frozen=True, eq=False)
 class StateMaps:
-    """The network's part at measured states; without a network, the `kind` is "error": that of the
-    equations relative to the derivative. `error` is that of the whole model, None if it is not
-    known, which has a `reason`."""
+    """The contribution of the network at measured states. Without a network, the `kind` is "error",
+    and the values are errors of the equations relative to the derivative. `error` is the error of
+    the whole model; if it is unknown, it is None and `reason` states why."""
 
     maps: tuple[StateMap, ...]
     kind: str
@@ -83,8 +83,9 @@ class StateMaps:
 @final
 @dataclass(frozen=True, eq=False)
 class NetworkMap:
-    """Size of one equation's network part over two variables, or over one if `y` is empty. On the
-    same grid: `density` of the data, `distance` from them in units of the trust region's edge."""
+    """Size of the network in one equation over two variables, or over one if `y` is empty.
+    `density` of the data and `distance` from them, in units of the trust region's edge, are on the
+    same grid."""
 
     equation: str
     x_label: Label
@@ -102,7 +103,7 @@ class NetworkMap:
 @final
 @dataclass(frozen=True, eq=False)
 class Against:
-    """Errors over one variable: some points, and means over bins with 95% intervals."""
+    """Errors against one variable: some points, and means over bins with 95% intervals."""
 
     label: Label
     x: Float[np.ndarray, " M"]
@@ -115,8 +116,8 @@ class Against:
 @final
 @dataclass(frozen=True, eq=False)
 class Diagnostics:
-    """Errors of one equation: autocorrelation by rows, which for white noise is within `white`, and
-    errors over each variable."""
+    """Errors of one equation: their autocorrelation, which lies within `white` for white noise, and
+    errors against each variable."""
 
     equation: str
     lags: Int[np.ndarray, " L"]
@@ -128,7 +129,8 @@ class Diagnostics:
 def state_maps(
     model: AbstractFittedModel, data: Dataset, states: Sequence[str] | None
 ) -> StateMaps:
-    """Return maps at the measured states of the largest equations, or of those of `states`."""
+    """Return maps at the measured states, for the equations with the largest values or for
+    `states`."""
     names = model.output_names_
     chosen = chosen_names(states, names, "plot_residual", "equations")
     slopes = slopes_of(model, data, PICTURE.rows)
@@ -154,7 +156,7 @@ def state_maps(
         else:
             missed = (symbolic - slopes.values) / size
             kind, values, share = "error", _drawn(missed), _root_mean_square(missed)
-    reason = ", as asked"
+    reason = ", as requested"
     if chosen is None:
         there = int(np.count_nonzero(share[learned])) if kind == "residual" else len(learned)
         chosen = [learned[i] for i in largest(share[learned], min(there, PICTURE.equations))]
@@ -198,26 +200,26 @@ def _state_map(
         tuple(labels[k] for k in places),
         variables[some][:, places],
         shown[some],
-        # a few large values must not make all others pale
+        # a few large values must not fade all others
         max(float(np.quantile(values[:, scale], _COLOUR_QUANTILE)), 1e-300),
         float(share[equation]),
     )
 
 
 def _root_mean_square(values: Float[np.ndarray, "N c"]) -> Float[np.ndarray, " c"]:
-    """Of each column; infinite if a value is undefined."""
+    """The root mean square of each column; infinite if a value is undefined."""
     return np.sqrt(np.square(np.where(np.isfinite(values), values, np.inf)).mean(axis=0))
 
 
 def _drawn(values: Float[np.ndarray, "N c"]) -> Float[np.ndarray, "N c"]:
-    """Absolute values; the largest replaces those that are undefined."""
+    """Absolute values; undefined values are replaced by the largest value."""
     known = np.isfinite(values)
     top = float(np.abs(values[known]).max()) if known.any() else 1.0
     return np.where(known, np.abs(values), top)
 
 
 def network_maps(model: AbstractFittedModel, rows: Dataset) -> tuple[tuple[NetworkMap, ...], str]:
-    """Return a map for each equation with a network, and a note; nothing without a network."""
+    """Return a map for each equation with a network, and a note; empty without a network."""
     if not model.field_.has_residual:
         return (), ""
     with np.errstate(all="ignore"):
@@ -253,7 +255,7 @@ def _network_map(
         points = np.tile(variables.mean(axis=0), (_GRID * _GRID, 1))
         points[:, [i, j]] = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
         reach = np.minimum(region.distance(points), _MAX_DISTANCE).reshape(_GRID, _GRID)
-        distance = reach if reach.min() < 1 < reach.max() else None  # else no edge on the map
+        distance = reach if reach.min() < 1 < reach.max() else None  # otherwise the map has no edge
     return NetworkMap(
         equation, labels[i], labels[j], x, y, np.abs(neural[:, c]).reshape(_GRID, _GRID), density,
         _levels(density), distance, variables[some, i], variables[some, j],
@@ -263,7 +265,8 @@ def _network_map(
 def _network_on_grid(
     model: AbstractFittedModel, rows: Dataset, places: tuple[int, ...], side: int
 ) -> tuple[list[np.ndarray], np.ndarray]:
-    """Axes over these variables, and the network on their grid with the others at their mean."""
+    """Axes over these variables, and the network on their grid with all other variables at their
+    mean."""
     low, high = bounds_of(rows.variables[:, list(places)], 0.15)
     lines = [np.linspace(low[k], high[k], side) for k in range(len(places))]
     grid = np.stack(np.meshgrid(*lines), axis=-1).reshape(-1, len(places))
@@ -301,7 +304,7 @@ def _blurred(count: Float[np.ndarray, "r c"]) -> Float[np.ndarray, "r c"]:
 
 
 def _levels(density: Float[np.ndarray, "r c"]) -> Float[np.ndarray, " _"]:
-    """The levels whose lines enclose half of the data and most of them."""
+    """The levels whose contours enclose half and most of the data."""
     if not density.size:
         return np.zeros(0)
     ordered = np.sort(density.ravel())[::-1]
@@ -315,9 +318,9 @@ def _levels(density: Float[np.ndarray, "r c"]) -> Float[np.ndarray, " _"]:
 def diagnostics_of(
     model: AbstractFittedModel, slopes: Slopes
 ) -> tuple[tuple[Diagnostics, ...], str]:
-    """Return the errors of the learned equations over lags and variables, and a note."""
+    """Return the errors of the learned equations against lags and variables, and a note."""
     if slopes.values is None:
-        return (), f"The errors of the derivatives are not known here: {slopes.reason}"
+        return (), f"The errors of the derivatives are unknown: {slopes.reason}"
     rows, targets = slopes.rows, slopes.values
     with np.errstate(all="ignore"):
         errors = targets - np.asarray(model.predict(rows))
@@ -349,7 +352,7 @@ def _diagnostics(rows: Dataset, errors: Float[np.ndarray, " N"], equation: str) 
 
 
 def _autocorrelation(rows: Dataset, errors: Float[np.ndarray, " N"]) -> Float[np.ndarray, " lags"]:
-    """Over all runs together, about the mean of all."""
+    """Autocorrelation over all runs, relative to the overall mean."""
     longest = int(rows.run_lengths.max())
     lags = min(_MAX_LAGS, max(longest // 3, 1))
     centred = errors - errors.mean()

@@ -1,4 +1,4 @@
-"""What may be wrong with data or library: one pure function for each kind of advice."""
+"""Possible problems of data or library: one pure function for each kind of advice."""
 
 from ._chaos import chaotic as chaotic
 from ._data import few_rows as few_rows

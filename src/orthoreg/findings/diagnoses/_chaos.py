@@ -1,4 +1,4 @@
-"""Chaos: nearby states diverge so fast that no forecast can last."""
+"""Chaos: nearby states diverge so fast that long forecasts are impossible."""
 
 from collections.abc import Callable
 
@@ -13,8 +13,7 @@ Field = Callable[[Float[np.ndarray, "N V"]], Float[np.ndarray, "N n"]]
 
 
 def chaotic(field: Field, data: Dataset, error: float) -> Advice | None:
-    """Return advice if forecasts of these runs are lost before their end although the field is
-    good.
+    """Return advice if forecasts fail before the end of these runs although the field is accurate.
 
     `error` is the relative uncertainty of initial state and field. It grows as nearby states
     diverge: lambda t = log(lost / error). Lambda is the largest Lyapunov exponent of the field
@@ -33,15 +32,15 @@ def chaotic(field: Field, data: Dataset, error: float) -> Advice | None:
     if lasts >= span:
         return None
     unit = data.units.get(data.time_name, "time units")
-    # under inputs a system may be unstable instead, as where they are there to hold it
+    # a system with inputs may be unstable instead, for example if the inputs stabilise it
     is_, under = ("is chaotic or unstable", " under the same inputs") if data.input_names else (
         "is chaotic", ""
     )  # fmt: skip
     return Advice(
         "chaotic",
-        f"The system {is_}: nearby states{under} part by a factor of e in {1 / exponent:.2g} "
+        f"The system {is_}: nearby states{under} diverge by a factor of e in {1 / exponent:.2g} "
         f"{unit} (largest Lyapunov exponent {exponent:.2g}). Forecasts cannot last longer than "
-        f"about {lasts:.2g} {unit}; forecast anew from recent measurements.",
+        f"about {lasts:.2g} {unit}; restart forecasts from recent measurements.",
     )
 
 
@@ -88,7 +87,7 @@ def _rate(
     first: int,
     last: int,
 ) -> float:
-    """Growth of a perturbation less that of the motion, per time, with averaged speeds."""
+    """Growth rate of a perturbation minus that of the motion, with averaged speeds."""
     width = max((last - first) // 10, 1)
     start = float(np.mean(speed[first : first + width]))
     end = float(np.mean(speed[last - width : last]))
@@ -104,7 +103,7 @@ def _jacobians(
     for state in range(len(spread)):
         step = np.zeros(variables.shape[1])
         step[state] = limits.JACOBIAN_STEP * spread[state]
-        with np.errstate(all="ignore"):  # terms need not be defined beside the data
+        with np.errstate(all="ignore"):  # terms may be undefined next to the data
             change = (field(variables + step) - field(variables - step)) / (2 * step[state])
         columns.append(change / spread * spread[state])
     result = np.stack(columns, axis=2)

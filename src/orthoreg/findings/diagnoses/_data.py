@@ -1,4 +1,4 @@
-"""What may be wrong with the data: too few rows, noise, a lag between position and velocity."""
+"""Possible problems of the data: too few rows, noise, a lag between position and velocity."""
 
 from itertools import permutations
 from typing import NamedTuple, final
@@ -38,8 +38,8 @@ def few_rows(
         )
     if np.median(data.run_lengths) < limits.MIN_ROWS_PER_RUN:
         reasons.append(
-            f"runs of {int(np.median(data.run_lengths))} rows show little of how the states "
-            f"change: longer runs, or measured derivatives, would"
+            f"runs of {int(np.median(data.run_lengths))} rows contain little information on how "
+            f"states change; measure longer runs, or derivatives"
         )
     if not reasons:
         return None
@@ -57,8 +57,8 @@ def noise(
 
     `level` is the noise of each state over its standard deviation, `slope_noise` the resulting
     error of the estimated derivative over its size; `rates` are the labels of these derivatives. A
-    state with more noise than motion in its differences is not called noisy: its consecutive values
-    are unrelated at this step, as in a discrete map.
+    state whose differences contain more noise than motion is not called noisy: its consecutive
+    values are unrelated at this time step, as in a discrete map.
     """
     unrelated = np.flatnonzero(level > limits.UNRELATED_NOISE)
     if unrelated.size:
@@ -80,7 +80,7 @@ def noise(
     worst = int(max(loud, key=lambda i: slope_noise[i]))
     return Advice(
         "noise",
-        f"The noise in {states}, relative to the standard deviation, leaves an uncertainty of "
+        f"The noise in {states}, relative to the standard deviation, causes an uncertainty of "
         f"{percent(float(slope_noise[worst]))} in the estimated {(rates or names)[worst]}'. "
         f"Measure more runs, or repeat runs and average them.",
     )
@@ -88,8 +88,8 @@ def noise(
 
 @final
 class Lag(NamedTuple):
-    """`velocity` is the derivative of `position`, `lag` units of time late, with a standard
-    error."""
+    """A `velocity` that is the derivative of `position`, `lag` units of time late, with the
+    standard error of the lag."""
 
     position: str
     velocity: str
@@ -98,7 +98,8 @@ class Lag(NamedTuple):
 
 
 def lags(data: Dataset) -> list[Lag]:
-    """Return pairs of measured states in which one is the derivative of the other at another time.
+    """Return pairs of measured states in which one state is the time-shifted derivative of the
+    other.
 
     v(t) = q'(t - lag) is v = q' - lag q'' to first order. Integrals against bumps need no
     derivative of the data. The standard error comes from stretches of the runs.
@@ -128,7 +129,7 @@ def lags(data: Dataset) -> list[Lag]:
 def _lag(
     slope: Float[np.ndarray, " R"], bend: Float[np.ndarray, " R"], velocity: Float[np.ndarray, " R"]
 ) -> tuple[float, float] | None:
-    """The lag and its standard error, if the velocity is the derivative."""
+    """The lag and its standard error, or None if the velocity is not the derivative."""
     design = np.column_stack([slope, bend])
     (factor, minus), *_ = np.linalg.lstsq(design, velocity, rcond=None)
     residual = velocity - design @ [factor, minus]
@@ -163,7 +164,7 @@ def _is_equation(
 
 
 def lag(data: Dataset) -> Advice | None:
-    """Return advice if columns disagree about the time."""
+    """Return advice if a velocity lags behind its position, or vice versa."""
     pairs = lags(data)
     if not pairs:
         return None
@@ -176,7 +177,7 @@ def lag(data: Dataset) -> Advice | None:
     names = list(dict.fromkeys(pair.position for pair in pairs))
     return Advice(
         "lag",
-        f"Two columns disagree about the time: {sentences}. Such a lag turns into damping that is "
-        f"not there. Fit the positions alone: --positions {','.join(names)} on the command line, "
+        f"Two columns disagree about the time: {sentences}. Such a lag acts like damping that does "
+        f"not exist. Fit the positions alone: --positions {','.join(names)} on the command line, "
         f"Dataset.from_positions or read_table(positions={names!r}) in Python.",
     )

@@ -1,4 +1,5 @@
-"""A missing variable, or a dependence on time itself: a forcing that is not among the columns."""
+"""A missing variable, or an explicit dependence on time: a forcing that is not among the
+columns."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -39,12 +40,12 @@ def missing_variable(
         return Advice(
             "missing-variable",
             f"{states} follows different laws in different runs: a quantity that differs between "
-            f"runs is missing. Give it as an input, a column that is constant in each run.",
+            f"runs is missing. Add it as an input that is constant in each run.",
         )
     return Advice(
         "missing-variable",
         f"No function of {columns} explains {states}: equal values have different rates "
-        f"({share} of the variance of {names[worst]}' is left). An input, or a state such "
+        f"({share} of the variance of {names[worst]}' is unexplained). An input, or a state such "
         f"as a velocity, is missing from the table: add its column.",
     )
 
@@ -77,8 +78,8 @@ def _differs_by_run(seen: Observations, features: FeatureMap, equation: int) -> 
 @final
 @dataclass(frozen=True)
 class TimeDependence:
-    """The held-out errors of an equation without and with a forcing, and the share of the former
-    that is left beyond noise."""
+    """The held-out errors of an equation without and with a forcing, and the share of the error
+    beyond noise that remains."""
 
     equation: int
     before: float
@@ -94,11 +95,11 @@ def time_dependence(
     first: Determination | None,
     rival: float = np.inf,
 ) -> TimeDependence | None:
-    """Return the forcing that explains an equation among `failing`, if one does so clearly.
+    """Return the forcing that clearly explains an equation among `failing`, or None.
 
-    Its error must be clearly smaller than that of any function of the columns (`first`), or almost
-    zero for several runs if this is not known; and clearly smaller than that of a larger library,
-    which leaves the share `rival` of the error.
+    The error with the forcing must be clearly smaller than that of any function of the columns
+    (`first`), or almost zero for several runs if `first` is unknown. It must also be clearly
+    smaller than that of a larger library, with which the share `rival` of the error remains.
     """
     if seen.samples.times is None:
         return None
@@ -110,7 +111,7 @@ def time_dependence(
         ):
             continue
         if first is None or not first.enough:
-            # the motion of one run is a function of time as well as of its own states
+            # in a single run, the motion is a function of time as well as of the states
             if (
                 forcing.left > limits.FORCING_REMAINING_ERROR
                 or int(seen.samples.run_of_row.max()) + 1 < limits.MIN_FORCED_RUNS
@@ -130,7 +131,7 @@ def time_dependence(
 
 
 def _waves(seen: Observations, features: FeatureMap, equation: int) -> TimeDependence | None:
-    """Sines and cosines of time, one frequency after the other."""
+    """A forcing by sines and cosines of time, found one frequency at a time."""
     samples = seen.samples
     assert samples.times is not None
     target, times = samples.targets[:, equation], samples.times
@@ -140,7 +141,7 @@ def _waves(seen: Observations, features: FeatureMap, equation: int) -> TimeDepen
     after, frequencies = before, []
     for _ in range(limits.MAX_WAVES):
         frequency = _strongest(seen, design, target)
-        # waves side by side are the envelope of a motion of its own that dies out
+        # waves with adjacent frequencies represent the envelope of decaying motion
         if frequency is None or any(
             abs(frequency - w) < 2 * _resolution(seen) for w in frequencies
         ):
@@ -164,8 +165,8 @@ def _waves(seen: Observations, features: FeatureMap, equation: int) -> TimeDepen
     periods = listed([f"{2 * np.pi / w:.3g}" for w in frequencies])
     return TimeDependence(equation, before, after, remaining, Advice(
         "time-dependent",
-        f"{name}' depends on time itself, with the period {periods}: a forcing is missing. Add "
-        f"the columns {columns} as inputs; they lower the held-out error of {name}' from "
+        f"{name}' depends explicitly on time, with the period {periods}: a forcing is missing. Add "
+        f"the columns {columns} as inputs; they reduce the held-out error of {name}' from "
         f"{percent(before)} to {percent(after)}.",
     ))  # fmt: skip
 
@@ -199,7 +200,7 @@ def _shared(seen: Observations, features: FeatureMap, equation: int) -> TimeDepe
     name = seen.labels[equation]
     return TimeDependence(equation, before, after, remaining, Advice(
         "time-dependent",
-        f"What the equation leaves of {name}' is the same at the same time in different runs: a "
+        f"The error of {name}' is the same at the same time in different runs: a "
         f"forcing that depends on {_time_name(seen)} is missing. Add its column as an input.",
     ))  # fmt: skip
 
@@ -235,8 +236,8 @@ def _explained(
     frequencies: Float[np.ndarray, " F"],
     times: Float[np.ndarray, " N"],
 ) -> Float[np.ndarray, " F"]:
-    """Return the sum of squares that the waves of each frequency explain beside an orthonormal
-    basis.
+    """Return the sum of squares that the waves of each frequency explain in addition to an
+    orthonormal basis.
 
     This is g' G^-1 g with g the moments of cosine and sine with the remainder `left`, and G their
     Gram matrix, both without the basis.
@@ -271,7 +272,7 @@ def _noise(seen: Observations, equation: int) -> float:
 
 
 def _left(seen: Observations, equation: int, before: float, after: float) -> float:
-    """The share of an error beyond noise that is left."""
+    """The share of an error beyond noise that remains."""
     noise = _noise(seen, equation)
     start = beyond_noise(before, noise, limits.NOISE_MARGIN)
     return beyond_noise(after, noise, limits.NOISE_MARGIN) / start if start > 0 else np.inf

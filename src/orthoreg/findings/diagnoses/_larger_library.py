@@ -1,4 +1,4 @@
-"""A larger library that clearly lowers the held-out error."""
+"""A larger library that clearly reduces the held-out error."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -33,8 +33,9 @@ class LargerLibrary:
 def larger_library(
     seen: Observations, library: AbstractLibrary, failing: Sequence[int]
 ) -> LargerLibrary | None:
-    """Return the candidate with the largest reduction of an equation's error among `failing`, if it
-    is clear: by least squares on all terms first, then with selected terms."""
+    """Return the library with the largest reduction of an error among the `failing` equations, or
+    None if the reduction is not clear. Candidates are compared by least squares on all terms; the
+    best is confirmed with selected terms."""
     samples = seen.samples
     fold = folds(samples, limits.FOLDS)
     noise = np.sqrt(seen.noise / np.maximum(seen.size, 1e-300))
@@ -54,7 +55,7 @@ def larger_library(
             remaining = (
                 beyond_noise(new, noise[c], limits.NOISE_MARGIN) / start if start > 0 else np.inf
             )
-            # a later candidate, which is larger, must be clearly better than an earlier one
+            # a later candidate is larger and must be clearly better than an earlier candidate
             if remaining <= limits.MAX_REMAINING_ERROR and (
                 best is None or remaining < limits.MAX_REMAINING_ERROR * best[0]
             ):
@@ -73,14 +74,14 @@ def larger_library(
         errors = number(new), number(old)
     advice = Advice(
         "larger-library",
-        f"Try the library {text}: with the best of its terms the held-out error of {name}' is "
-        f"{errors[0]}, with the best of the present library {errors[1]}.",
+        f"Try the library {text}: with the best of its terms, the held-out error of {name}' is "
+        f"{errors[0]}; with the best terms of the present library, it is {errors[1]}.",
     )
     return LargerLibrary(text, c, old, new, remaining, advice)
 
 
 def candidates(library: AbstractLibrary) -> list[tuple[str, AbstractLibrary]]:
-    """Return larger libraries with their text: higher degrees, more frequencies, or both."""
+    """Return larger libraries and their text, with higher degrees, more frequencies, or both."""
     parts = _parts(library)
     if any(library_text(part) is None for part in parts):
         return []
@@ -101,7 +102,7 @@ def candidates(library: AbstractLibrary) -> list[tuple[str, AbstractLibrary]]:
 
 
 def library_text(library: AbstractLibrary) -> str | None:
-    """Return the library as on the command line; None if it has no such form."""
+    """Return the library as text for the command line, or None if it has no text form."""
     match library:
         case Polynomial():
             return f"poly({library.degree})"
@@ -127,7 +128,7 @@ def _parts(library: AbstractLibrary) -> list[AbstractLibrary]:
 
 
 def _terms(library: AbstractLibrary, seen: Observations) -> np.ndarray | None:
-    """The values of the terms; None if they are too many or not finite."""
+    """The values of the terms; None if there are too many terms or values are not finite."""
     samples = seen.samples
     if len(library.terms(samples.names)) > limits.MAX_TERMS_TRIED:
         return None

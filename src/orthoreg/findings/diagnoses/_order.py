@@ -22,19 +22,19 @@ def second_order(
     failing: Sequence[int],
     first: Determination | None,
 ) -> tuple[Advice | None, list[int]]:
-    """Return advice and the states it is about: those among `failing` whose rate the columns do not
-    determine (`first`), while columns and rates together determine the second derivative.
+    """Return advice and the states concerned: states among `failing` whose rates the columns do not
+    determine (`first`), while columns and rates together determine the second derivatives.
 
     Neighbours, or the library's terms on held-out rows, show that a function exists. If rows have
-    no neighbours, as with many columns, the library alone decides, and it must explain more of the
-    second derivative. The advice is verified: equations of second order must forecast segments of
-    the runs better than those of first order.
+    no neighbours, as with many columns, the library alone decides, with a stricter limit on the
+    unexplained share. The advice is verified: second-order equations must forecast segments of the
+    runs better than first-order equations.
     """
     if seen.curvature is None or not failing:
         return None, []
     known = first is not None and first.enough
     rate_share = first.share if first is not None and known else _rate_share(seen, library)
-    velocities = seen.samples.given.values()  # of which there is a second order already
+    velocities = seen.samples.given.values()  # which already have second-order equations
     free = [c for c in failing if rate_share[c] > limits.FREE_RATE_SHARE and c not in velocities]
     if not free:
         return None, []
@@ -51,7 +51,7 @@ def second_order(
     explained = 100 * (1 - float(np.max(share[determined])))
     return Advice(
         "second-order",
-        f"{rates(states)} {'is' if single else 'are'} no function of the columns given, "
+        f"{rates(states)} {'is' if single else 'are'} not a function of the given columns, "
         f"but columns and rates together explain {explained:.0f}% of the second derivative of "
         f"{listed(states)}: in these columns the system is of second order. Give {listed(states)} "
         f"as {'a position, whose velocity' if single else 'positions, whose velocities'} need not "
@@ -76,7 +76,7 @@ def _curvature_share(seen: Observations, library: AbstractLibrary) -> Float[np.n
 
 
 def _rate_names(seen: Observations) -> tuple[str, ...]:
-    """Return names of the rates that no column has."""
+    """Return names for the rates that differ from all column names."""
     samples, mark = seen.samples, "_dot"
     while any(f"{name}{mark}" in samples.names for name in samples.outputs):
         mark += "_"
@@ -91,7 +91,8 @@ def _share(
     targets: Float[np.ndarray, "N c"],
     noise: Float[np.ndarray, " c"],
 ) -> Float[np.ndarray, " c"]:
-    """The unexplained share; NaN if rows are too few for the library or terms are not finite."""
+    """The unexplained share; NaN if there are too few rows for the library or terms are not
+    finite."""
     unknown = np.full(targets.shape[1], np.nan)
     if len(targets) < limits.MIN_ROWS_PER_TERM * len(library.terms(names)):
         return unknown
@@ -107,9 +108,9 @@ def _share(
 def forecasts_better(
     seen: Observations, library: AbstractLibrary, found: Sequence[int], rate_names: tuple[str, ...]
 ) -> bool:
-    """Return whether equations of second order for the states `found`, fitted to the first half of
-    each run, forecast segments of the second half with at most half the error of equations of first
-    order. All other columns are taken from the data."""
+    """Return whether second-order equations for the states `found`, fitted to the first half of
+    each run, forecast segments of the second half with less than half the error of first-order
+    equations. All other columns are taken from the data."""
     motion, samples = seen.motion, seen.samples
     if motion is None:
         return False
@@ -139,8 +140,8 @@ def forecasts_better(
 
 
 def _split(motion: Motion) -> tuple[np.ndarray, np.ndarray, int]:
-    """Return rows of the first half of each run, first rows of segments of the second half, and
-    the rows of a segment."""
+    """Return the rows of the first half of each run, the first rows of segments of the second half,
+    and the length of a segment."""
     period = float(np.min(motion.period))
     horizon = int(
         np.clip(period / 4 if np.isfinite(period) else limits.SEGMENT_ROWS[1], *limits.SEGMENT_ROWS)

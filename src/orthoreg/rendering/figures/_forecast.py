@@ -1,4 +1,4 @@
-"""Forecasts beside the measured runs, over time."""
+"""Forecasts and measured runs over time."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -13,7 +13,7 @@ from ...findings.charts import ForecastRun, Forecasts, shortened
 from ._panels import GivenAxes, Panels, open_panels
 from ._style import FORECAST, INK, INPUT, MEASURED, SHADE, number, panel_title, tidy
 
-_MEANING = "error of a run: root mean square, relative to how far the states vary"
+_MEANING = "error of a run: root mean square, relative to the variation of the states"
 _WIDTHS = {1: 5.4, 2: 3.6, 3: 2.75}  # inches of a panel, by the number of runs
 _LABEL_LENGTH = 16  # characters
 
@@ -33,7 +33,7 @@ def draw_forecasts(chart: Forecasts, title: str, ax: GivenAxes = None) -> Figure
         for k in range(n_inputs):
             axes = panels[n_states + k, column]
             _draw_input(axes, run, k, chart.held[k])
-            if column == 0:  # above the panel, which is too low for a name beside it
+            if column == 0:  # above, because the panel is too low for a name beside it
                 panel_title(axes, f"input {chart.inputs[k]}", loc="left", color=INPUT, pad=3)
     for row in range(rows):
         of_row = [panels[row, column] for column in range(len(runs))]
@@ -76,8 +76,8 @@ def _shade(axes: Axes, run: ForecastRun) -> None:
 
 
 def _set_range(row: list[Axes], runs: tuple[ForecastRun, ...], state: int, label: str) -> None:
-    """Set the range to the measured one, with half of it more if forecasts need that. Crosses mark
-    where forecasts stopped, at the edge of the panel if they stopped beyond it."""
+    """Set the axis to the measured range, extended by up to half of it for forecasts. Crosses mark
+    where forecasts stopped, at the edge of the panel if they stopped outside."""
     values = np.concatenate([run.measured[state] for run in runs])
     low, high = float(values.min()), float(values.max())
     size = high - low
@@ -109,7 +109,7 @@ def _tidy_row(panels: Panels, row: list[Axes], *, is_last: bool, is_input: bool)
 
 
 def _name_columns(panels: Panels, chart: Forecasts, rows: int) -> None:
-    """Write times on the lowest panels, the run and its error on the highest."""
+    """Label the time axis of the lowest panels, and write run and error above the highest."""
     for column, run in enumerate(chart.runs):
         first = min(float(run.times[0]), float(run.forecast_times[0]))
         last = max(float(run.times[-1]), float(run.forecast_times[-1]))

@@ -1,4 +1,4 @@
-"""The panels of a figure: Axes of the caller, or a new figure, laid out in inches."""
+"""The panels of a figure: Axes given by the caller, or a new figure laid out in inches."""
 
 import textwrap
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ GivenAxes = Axes | Sequence[Axes] | np.ndarray | None
 @final
 @dataclass(frozen=True, eq=False)
 class Panels:
-    """Axes in reading order. In a figure of the caller, nothing around them is drawn."""
+    """Axes in reading order. In a figure of the caller, nothing is drawn around them."""
 
     axes: tuple[Axes, ...]
     columns: int
@@ -82,7 +82,7 @@ def open_panels(
     panels share the vertical axis of their row and the horizontal axis of their column.
     """
     if ax is None:
-        figure = Figure(dpi=_DPI)  # of its own: pyplot's list of figures is not touched
+        figure = Figure(dpi=_DPI)  # not registered with pyplot
         FigureCanvasAgg(figure)
         axes: list[Axes] = []
         for i in range(count):
@@ -119,8 +119,8 @@ def _lay_out(
     sizes: Sequence[tuple[float, float]],
     right: float,
 ) -> None:
-    """Set the position of every panel. Matplotlib's constrained layout measures every text twice,
-    which doubles the cost of a figure; here widths of numbers are estimated."""
+    """Set the position of every panel. The widths of numbers are estimated: Matplotlib's
+    constrained layout measures every text twice, which doubles the cost of a figure."""
     columns = min(panels.columns, len(panels.axes))
     rows = [panels.axes[i : i + columns] for i in range(0, len(panels.axes), columns)]
     lefts = [max(_left(row[c]) for row in rows if c < len(row)) for c in range(columns)]
@@ -172,7 +172,7 @@ def _header(title: str, notes: list[str], room: float) -> list[tuple[str, dict[s
 
 
 def _legend_columns(handles: list[Artist], room: float) -> int:
-    """The number of legend entries that fit beside each other."""
+    """The number of legend entries that fit in one row."""
     widths = [0.45 + len(str(handle.get_label())) * SMALL * _CHARACTER for handle in handles]
     fits = [n for n in range(1, len(widths) + 1) if n * max(widths) <= room]
     return max(len(widths), 1) if sum(widths) <= room else max(fits, default=1)

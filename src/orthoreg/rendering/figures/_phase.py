@@ -15,8 +15,8 @@ _COLUMNS = 3
 
 
 def draw_phase(chart: Phase, ax: GivenAxes = None) -> Figure:
-    """Return the learned flow as thin lines with measured runs on top; of a single state, its rate
-    over its value."""
+    """Return the learned flow as thin lines with measured runs on top, or the rate of a single
+    state against its value."""
     if chart.rate is not None:
         return _draw_rate(chart.rate, chart.note, ax)
     portraits = chart.portraits
@@ -59,7 +59,7 @@ def _draw_flow(axes: Axes, portrait: Portrait, aspect: float) -> bool:
 
 
 def _draw_runs(axes: Axes, portrait: Portrait) -> None:
-    """Draw runs as lines from a dot, and runs that are too long for lines as dots."""
+    """Draw runs as lines that start at a dot, and broken runs as dots."""
     pairs = list(zip(portrait.runs, portrait.broken, strict=True))
     lines = [line for line, broken in pairs if not broken]
     dots = [line for line, broken in pairs if broken]

@@ -1,4 +1,4 @@
-"""Where in the data the equations are not enough: the residual network, or else their error."""
+"""Maps of the residual network or, without a network, of the error of the equations."""
 
 import textwrap
 
@@ -49,7 +49,8 @@ def draw_residual(chart: StateMaps, words: str | None = None, ax: GivenAxes = No
 
 
 def _draw_map(axes: Axes, chart: StateMap, label: str) -> None:
-    """Draw values over one variable, or as colours over two, with large values on top."""
+    """Draw values against one variable, or as colours over two variables, with large values on
+    top."""
     axes.set_xlabel(str(chart.labels[0]))
     if len(chart.labels) == 1:
         axes.plot(
@@ -73,12 +74,13 @@ def _draw_map(axes: Axes, chart: StateMap, label: str) -> None:
 
 
 def _draw_reason(reason: str, words: str | None, ax: GivenAxes) -> Figure:
-    """Return the reason why there is nothing to draw: no network and no derivatives."""
+    """Return a figure with the reason why there is nothing to draw: no network and no
+    derivatives."""
     panels = open_panels(ax, 1, 1, who="plot_residual", what="one")
     axes = panels.axes[0]
     axes.set_axis_off()
     text = axes.text(
-        0.5, 0.5, textwrap.fill(f"The error of the equations is not known here: {reason}", 68),
+        0.5, 0.5, textwrap.fill(f"The error of the equations is unknown: {reason}", 68),
         ha="center", va="center", fontsize=SMALL, color=NOTE, transform=axes.transAxes,
     )  # fmt: skip
     as_written(text)

@@ -1,4 +1,4 @@
-"""Errors of equations by their number of terms, and what a proposal explains."""
+"""Errors of equations by number of terms, and the partial residual of a proposal."""
 
 import numpy as np
 from jaxtyping import Float
@@ -101,14 +101,14 @@ def _title(path: ErrorPath) -> str:
 def draw_proposal(
     equation: str, formula: str, note: str, residual: Float[np.ndarray, "N 2"], ax: GivenAxes = None
 ) -> Figure:
-    """Return the partial residual of an equation over the proposed terms: columns of `residual` are
-    the terms' values and the derivative without the other terms."""
+    """Return a plot of the partial residual of an equation against the proposed terms. The columns
+    of `residual` are the values of the terms and the derivative without the other terms."""
     panels = open_panels(ax, 1, 1, who="plot_proposal", what="one panel")
     axes = panels.axes[0]
     values, remainder = residual.T
     dots = axes.plot(values, remainder, ".", color=MEASURED, markersize=4, label="rows of the data")
     ends = np.array([values.min(), values.max()])
-    line = axes.plot(ends, ends, color=FITTED, linewidth=1.4, label="what the proposal says")
+    line = axes.plot(ends, ends, color=FITTED, linewidth=1.4, label="proposal")
     axes.set_xlabel(shortened(formula))
     axes.set_ylabel(f"{equation}' without the other terms")
     axes.axhline(0.0, color=NOTE, linewidth=0.6)

@@ -1,4 +1,4 @@
-"""One style for all figures: colours, numbers, names as they were written, and image files."""
+"""One style for all figures: colours, numbers, unaltered names, and image files."""
 
 import io
 import math
@@ -17,7 +17,7 @@ MEASURED, FORECAST, FITTED, RESIDUAL, INPUT = (
     "#979797", "#0072B2", "#0072B2", "#D55E00", "#009E73",
 )  # fmt: skip
 INK, NOTE, GRID, FLOW, SHADE = "#1A1A1A", "#555555", "#E3E3E3", "#A9C3D6", "#EFEFEF"
-# from pale to dark, in print as well; the palest is visible on white
+# from pale to dark, also in greyscale print; the palest colour is visible on white
 MAP = LinearSegmentedColormap.from_list(
     "orthoreg", ("#F6E7CF", "#F3C07B", "#E98B3A", "#C4520C", "#7F2A04", "#3D1402")
 )
@@ -26,7 +26,7 @@ TITLE, LABEL, SMALL = 11.0, 9.5, 8.5  # sizes of text in points
 
 
 def number(value: float) -> str:
-    """Return two significant digits, for people.
+    """Return a number with two significant digits.
 
     >>> number(0.2512), number(0.0000312), number(1.0), number(0.0), number(float("nan"))
     ('0.25', '3.1e-5', '1.0', '0', 'not known')
@@ -37,7 +37,7 @@ def number(value: float) -> str:
 
 
 def tick(value: float, _: Any = None) -> str:
-    """Return a short number on an axis.
+    """Return a short tick label.
 
     >>> tick(0.25), tick(0.0004), tick(1.5e-7), tick(0.0)
     ('0.25', '4e-4', '1.5e-7', '0')
@@ -47,7 +47,7 @@ def tick(value: float, _: Any = None) -> str:
 
 
 def tidy(axes: Axes, across: int = 6, up: int = 5) -> None:
-    """Draw fewer lines, a few readable numbers, and names that are not set as mathematics."""
+    """Reduce lines and ticks, and prevent names from being typeset as mathematics."""
     axes.spines[["top", "right"]].set_visible(False)
     for side in ("left", "bottom"):
         axes.spines[side].set_linewidth(0.7)
@@ -67,20 +67,20 @@ def panel_title(axes: Axes, text: str, **options: Any) -> None:
 
 
 def as_written(text: Text) -> Text:
-    """Return the text without mathematics: a column may be called '$x_1$'."""
+    """Return the text without mathematical typesetting, because a column may be called '$x_1$'."""
     text.set_parse_math(False)
     text.set_usetex(False)
     return text
 
 
 def rendered(figure: Figure, format: str = "png") -> bytes:
-    """Return the figure as the content of a file."""
+    """Return the figure as the bytes of an image file."""
     stream = io.BytesIO()
     options: dict[str, Any] = {"facecolor": "white"}
-    if format == "png":  # the default level takes as long as drawing, for a tenth of the size
+    if format == "png":  # the default level saves 10% of the size, but takes as long as drawing
         options["pil_kwargs"] = {"compress_level": 3}
     with warnings.catch_warnings():
-        # a name in letters that the font lacks is drawn as boxes; the figure is still good
+        # names with characters that the font lacks are drawn as boxes
         warnings.filterwarnings("ignore", message=r"Glyph .* missing from font")
         figure.savefig(stream, format=format, **options)
     return stream.getvalue()

@@ -1,4 +1,4 @@
-"""A report as one HTML document: nothing is fetched, and names are text."""
+"""A report as one HTML document, which loads nothing and escapes names."""
 
 import base64
 import hashlib
@@ -49,7 +49,7 @@ def document(
         '<button id="theme" type="button" aria-live="polite" title="Colours of the page">'
         "Theme: auto</button></header>",
         f'<main id="content">{content}</main>',
-        "<footer>Written by orthoreg. This file is complete in itself: it loads nothing from "
+        "<footer>Written by orthoreg. This file is self-contained: it loads nothing from "
         "elsewhere.</footer>",
     ]
     if data is not None:
@@ -59,7 +59,7 @@ def document(
 
 
 def _policy(scripts: tuple[str, ...]) -> str:
-    """A policy that allows these scripts and loads nothing."""
+    """A content security policy that allows only these scripts and loads nothing."""
     hashes = " ".join(f"'sha256-{_sha(script)}'" for script in scripts)
     return (
         f"default-src 'none'; script-src {hashes or chr(39) + 'none' + chr(39)}; "
@@ -85,6 +85,6 @@ def _text(name: str) -> str:
 
 @cache
 def _plotly() -> str:
-    """plotly.js with the Cartesian traces only, a third of its size."""
-    # the source must not end the script element
+    """plotly.js with only the Cartesian traces, a third of the full size."""
+    # the source must not close the script element
     return _text("plotly/plotly-cartesian.min.js").replace("</script", "<\\/script")

@@ -101,8 +101,9 @@ def _portrait(portrait: Portrait) -> dict[str, Any]:
 
 
 def short(values: Any, digits: int = _DIGITS) -> list[Any]:
-    """Return the numbers of an array with `digits` digits of their range, whatever their offset,
-    and small numbers with one significant digit less; None for numbers that are not finite.
+    """Return the numbers of an array with `digits` digits of their range, regardless of their
+    offset. Small numbers have one significant digit less, and numbers that are not finite become
+    None.
 
     >>> short([1.23456789, float("nan"), -0.000123456789])
     [1.23457, None, -0.0001235]
@@ -134,7 +135,8 @@ def _exponent(sizes: Any) -> Any:
 
 
 def _range(values: np.ndarray) -> float:
-    """The range of most numbers, or of all; the size of a single number; 1 of none."""
+    """The range of most numbers, or of all numbers; the size of a single number; 1 without
+    numbers."""
     if not len(values):
         return 1.0
     with np.errstate(over="ignore", invalid="ignore"):

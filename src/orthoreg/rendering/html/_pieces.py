@@ -1,4 +1,4 @@
-"""Tables, lists, remarks and native controls of a page as HTML. All text is escaped."""
+"""Tables, lists, remarks and native controls as HTML. All text is escaped."""
 
 from collections.abc import Mapping, Sequence
 
@@ -19,18 +19,18 @@ _VERDICTS = {
 
 
 def verdict_word(verdict: Verdict) -> str:
-    """Return a verdict in a few words."""
+    """Return the short form of a verdict."""
     return _VERDICTS.get(verdict.code, ("fair", verdict.code))[1]
 
 
 def badge(verdict: Verdict) -> str:
-    """Return the same as a coloured badge."""
+    """Return the short form of a verdict as a coloured badge."""
     kind = _VERDICTS.get(verdict.code, ("fair", ""))[0]
     return f'<span class="badge {kind}">{escape(verdict_word(verdict))}</span>'
 
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, words: int = 1) -> str:
-    """Return a table that scrolls if it is wide; its first columns are words."""
+    """Return a table that scrolls if it is wide; its first `words` columns are text."""
     inside = plain_table(columns, rows, words=words)
     return f'<div class="scroll" tabindex="0" role="region" aria-label="Table">{inside}</div>'
 
@@ -54,7 +54,7 @@ def quiet(text: str) -> str:
 
 
 def known_percent(share: float | None) -> str:
-    """Return a share, or a dash if it is not known."""
+    """Return a share as a percentage, or a dash if it is unknown."""
     return "–" if share is None else percent(share)
 
 
@@ -106,7 +106,7 @@ def _group(key: str, label: str, values: Mapping[str, str], kind: str, *, first_
 
 
 def slider(key: str, label: str) -> str:
-    """Return a slider with its value beside it."""
+    """Return a slider that shows its value."""
     return (
         f'<label class="control wide">{escape(label)} <input type="range" id="{key}" min="0" '
         f'max="1" step="1" value="0" autocomplete="off"><output id="{key}-value"></output></label>'

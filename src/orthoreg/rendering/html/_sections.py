@@ -23,17 +23,17 @@ from ._pieces import (
     table,
 )
 
-_PAIRS = 4  # of terms that cannot be told apart; more are folded
+_PAIRS = 4  # of indistinguishable terms; further pairs are folded
 _LINES = 40  # of coefficients in one chart; more are shown equation by equation
-_SHOWN = 6  # equations; of many more, the others are folded
-_LONG = 22  # characters of a term from which on letters are smaller
+_SHOWN = 6  # equations; if there are many more, these are folded
+_LONG = 22  # characters of a term; longer terms use smaller letters
 _NETWORK_SIZE = "size of the network's part"
 _EARLIER = ("", "accepted model", "earlier model")
 _PARTS = {"Model": "whole", "Equations": "equations", "Network": "network"}
 
 
 def sections(data: ReportData) -> list[tuple[str, str, str]]:
-    """Return (id, word of the navigation, HTML) of each section that is not empty."""
+    """Return (id, navigation label, HTML) of each section that is not empty."""
     every = [
         ("summary", "", _head(data)),
         ("equations", "Equations", _equations(data)),
@@ -79,7 +79,7 @@ def _equations(data: ReportData) -> str:
         "Below each term: the 95% interval of its coefficient, and the probability of the term."
         + f" {NOT_A_PROBABILITY}" * any("(" in share for share in shares)
         if shares
-        else "No intervals are known for these terms."
+        else "There are no intervals for these terms."
     )
     constants = "".join(
         f"<li>{equation.math} = {escape(equation.value)}"
@@ -147,7 +147,7 @@ def _verdict(data: ReportData) -> str:
     if len(items) > _PAIRS:
         more = f"<summary>{len(items) - _PAIRS} more</summary><ul>{''.join(items[_PAIRS:])}</ul>"
         pairs += f"<details>{more}</details>"
-    pairs = f"<h3>Terms that the data cannot tell apart</h3>{pairs}" if items else ""
+    pairs = f"<h3>Terms that the data cannot distinguish</h3>{pairs}" if items else ""
     notes = "".join(f"<li>{_typeset(note, data)}</li>" for note in summary.notes)
     if notes:
         notes = f"<details><summary>Notes</summary><ul>{notes}</ul></details>"
@@ -176,7 +176,7 @@ def _certificate(data: ReportData) -> str:
     if all(math.isnan(row.duality_gap) for row in certificate):
         columns, rows = columns[:-1], [cells[:-1] for cells in rows]
         words += (
-            " There is no duality gap: it belongs to a fit of derivatives, and these equations "
+            " There is no duality gap, which applies only to fits of derivatives: these equations "
             "were fitted to integrals over windows or matched to trajectories."
         )
     inside = table(columns, rows)
@@ -199,7 +199,7 @@ def _forecasts(data: ReportData) -> str:
     if any(run.left is not None for run in forecasts.runs):
         keys.append(("edge", "dash", "leaves the training data"))
     return (
-        "<h2>Forecasts against data</h2><p>Each run, simulated from its first row.</p>"
+        "<h2>Forecasts and data</h2><p>Each run, simulated from its first row.</p>"
         f'<div class="controls">{pick}</div>{legend(keys)}'
         f"{chart('chart-forecast', 'Forecast and measured values of each state over time')}"
         f"{quiet(forecasts.note)}"
@@ -219,12 +219,12 @@ def _phase(data: ReportData) -> str:
         head = "Rate of change"
         keys = [("measured", "dot", "measured"), ("forecast", "line", "model")]
         keys += [("terms", "dash", "equations alone")] if parts else []
-        words = "How fast the state changes, against its value."
+        words = "The rate of change of the state against its value."
         switch = ""
     else:
         head = "Phase portrait"
         keys = [("run", "line", "measured runs"), ("flow", "line", "learned flow")]
-        words = "Where the model moves from each state, under the runs that were measured."
+        words = "The flow of the model, with the measured runs."
     return (
         f'<h2>{head}</h2><p>{words}</p><div class="controls">{pick}{switch}</div>{legend(keys)}'
         f"{chart('chart-phase', head)}{quiet(phase.note)}"
@@ -246,12 +246,12 @@ def _residual(data: ReportData) -> str:
     switch = switches("residual-show", "Show", shows) if first.y.size else ""
     keys = [("point", "dot", "measured states")]
     if first.density.size:
-        keys.append(("density", "line", "50% and 90% of them lie within"))
+        keys.append(("density", "line", "50% and 90% of them lie inside"))
     if first.distance is not None:
         keys.append(("edge", "dash", "edge of the training data"))
     return (
-        f"<h2>Residual map</h2><p>Colour: {_NETWORK_SIZE}, over the two variables that matter "
-        f'most.</p><div class="controls">{pick}{switch}'
+        f"<h2>Residual map</h2><p>Colour: {_NETWORK_SIZE}, over the two variables with the largest "
+        f'effect.</p><div class="controls">{pick}{switch}'
         f"</div>{legend(keys) if first.y.size else ''}"
         f"{chart('chart-residual', 'Residual over state space')}{quiet(data.residual_note)}"
     )
@@ -269,14 +269,14 @@ def _paths(data: ReportData) -> str:
     run = f"Forecast of run {paths.run} with this equation; the other equations are unchanged"
     alone = f", {paths.note}" if paths.note else ""
     return (
-        "<h2>How many terms</h2><p>Move the slider to see the error, and what the equation would "
-        'forecast, with fewer or more terms.</p><div class="controls">'
+        "<h2>Number of terms</h2><p>Move the slider to see error and forecast of the equation "
+        'with fewer or more terms.</p><div class="controls">'
         f"{pick}{slider('path-step', 'Terms')}</div>"
         f'<div class="card equations{_long(data)}"><div class="equation" id="path-formula" '
         f'aria-live="polite"></div></div>{legend(keys)}'
         f"{chart('chart-path', 'Error of the equation by its number of terms')}"
         f'<p class="quiet">{escape(run + alone)}.</p>'
-        f"{chart('chart-path-forecast', 'Forecast by the equation with so many terms')}"
+        f"{chart('chart-path-forecast', 'Forecast by the equation with this number of terms')}"
     )
 
 
@@ -287,7 +287,7 @@ def _coefficients(data: ReportData) -> str:
     if not data.has_network:  # the intervals are below the terms of the equations
         return f"<h2>Coefficients</h2>{_term_table(data)}{pairs}"
     known = any(row.coefficient and row.low is not None for row in rows)
-    words = "with their 95% intervals" if known else "without intervals, which are not known"
+    words = "with their 95% intervals" if known else "without intervals, which are unknown"
     if not all(row.coefficient for row in rows):
         words += "; a hollow dot is a less probable term that the model does not use"
     names = [f"{name}'" for name in dict.fromkeys(row.equation for row in rows)]
@@ -301,14 +301,14 @@ def _coefficients(data: ReportData) -> str:
 
 
 def _correlations(data: ReportData) -> str:
-    """A table of estimates that depend on each other."""
+    """A table of correlated estimates."""
     pairs = data.summary.correlations
     if not pairs:
         return ""
     rows = [(pair.first, pair.second, f"{pair.correlation:.4f}") for pair in pairs]
     return (
         "<h3>Correlated estimates</h3><p>The data determine a combination of these constants "
-        "better than each alone. Intervals are joint, with all constants free.</p>"
+        "better than each constant alone. Intervals are joint, with all constants free.</p>"
         f"{table(('estimate', 'estimate', 'correlation'), rows, words=2)}"
     )
 
@@ -337,11 +337,11 @@ def _diagnostics(data: ReportData) -> str:
     pick = select("errors-equation", "Equation", names)
     bars = [
         ("forecast", "line", "autocorrelation"),
-        ("point", "dash", "95% of white noise within"),
+        ("point", "dash", "95% range of white noise"),
     ]
     keys = [("point", "dot", "error at a row"), ("network", "line", "mean of rows nearby, 95%")]
     return (
-        "<h2>Residual diagnostics</h2><p>Errors of the derivatives. For a good model they look "
+        "<h2>Residual diagnostics</h2><p>Errors of the derivatives. For a good model, they look "
         f'like noise, over time and against every variable.</p><div class="controls">{pick}</div>'
         f"{legend(bars)}{chart('chart-correlation', 'Autocorrelation of the errors')}{legend(keys)}"
         f"{chart('chart-errors', 'Errors against each state and input')}"
@@ -352,11 +352,10 @@ def _diagnostics(data: ReportData) -> str:
 def proposals_section(data: ReportData) -> str:
     if data.proposals is None:
         return ""
-    head = "What the library lacks" if data.earlier is None else "What the earlier library lacked"
+    head = "Missing terms" if data.earlier is None else "Terms missing in the earlier library"
     if not data.proposals:
         return (
-            f"<h2>{head}</h2><p>Nothing to add: no formula that was tried explains what the "
-            "library leaves.</p>"
+            f"<h2>{head}</h2><p>None of the tested formulas explains the error of the library.</p>"
         )
     verb = "lacks" if data.earlier is None else "lacked"
     cards = []
@@ -414,7 +413,7 @@ def ranking_section(data: ReportData) -> str:
         + "</div>"
         for rank, model in enumerate(data.ranking)
     )
-    words = "Whole models, ranked by how their trajectories follow the runs."
+    words = "Complete models, ranked by how well their trajectories follow the runs."
     return f"<h2>Other models of these data</h2><p>{words}</p>{cards}"
 
 
@@ -427,7 +426,7 @@ def quality_section(data: ReportData) -> str:
         for head, notes in (("Repairs", quality.repairs), ("Notes on reading", quality.notes))
         if notes
     )
-    none = "" if quality.repairs else '<p class="quiet">No measurement was changed or left out.</p>'
+    none = "" if quality.repairs else '<p class="quiet">No measurement was changed or omitted.</p>'
     values = table(quality.columns, quality.rows, words=1 + ("unit" in quality.columns))
     return f"<h2>Data</h2>{fact_list(quality.facts)}{values}{none}{lists}"
 
@@ -436,6 +435,6 @@ def repeat_section(data: ReportData) -> str:
     repeat = data.repeat
     command = f"<h3>Command</h3><pre>{escape(repeat.command)}</pre>" if repeat.command else ""
     return (
-        f"<h2>How to repeat it</h2>{fact_list(repeat.facts)}{command}"
+        f"<h2>How to reproduce it</h2>{fact_list(repeat.facts)}{command}"
         f"<h3>In Python</h3><pre>{escape(repeat.code)}</pre>"
     )

@@ -1,18 +1,18 @@
-// Draws the charts of a report from the numbers in its page. Nothing is computed here that is
-// said about the model; names are escaped before plotly, which reads some HTML, sees them.
+// Draws the charts of a report from the numbers in its page. This script computes no statements
+// about the model. Names are escaped before plotly, which interprets some HTML, receives them.
 (() => {
   "use strict";
   const report = JSON.parse(document.getElementById("report-data").textContent);
   const $ = (id) => document.getElementById(id);
   const esc = (text) => String(text).replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;").replace(/\$/g, "&#36;");
   const coarse = matchMedia("(pointer: coarse)");
-  // a chart as a file, on the page's colour: its own is clear, and letters may be light
+  // saves a chart with the page's background: its own is transparent, and letters may be light
   const save = (format) => (chart) => Plotly.downloadImage(
     { data: chart.data, layout: { ...chart.layout, paper_bgcolor: colour("paper") }, config: { displayModeBar: false } },
     { format, filename: chart.id.replace("chart", "orthoreg"), width: chart.clientWidth, height: chart.clientHeight, scale: format === "png" ? 2 : 1 });
   const config = {
     displaylogo: false, scrollZoom: false, showTips: false, doubleClick: "reset", plotlyServerURL: "",
-    modeBarButtons: [[  // none that sends data away
+    modeBarButtons: [[  // without buttons that send data away
       { name: "svg", title: "Download as SVG", icon: Plotly.Icons.disk, click: save("svg") },
       { name: "png", title: "Download as PNG", icon: Plotly.Icons.camera, click: save("png") },
       "zoom2d", "resetScale2d",
@@ -54,7 +54,7 @@
     const room = 0.06 * (high - low || 1);
     return [low - room, high + room];
   };
-  // what was measured, with room for a forecast that stays near it
+  // the measured range, with a margin for forecasts near it
   const nearRange = (measured, others) => {
     const [low, high] = ends(measured);
     const room = high > low ? high - low : Math.abs(high) || 1;
@@ -63,10 +63,10 @@
     return [a - 0.06 * room, b + 0.06 * room];
   };
 
-  // a name above a panel, where a long one has room
+  // a name above a panel, where there is room for long names
   const above = (c, text, y) => ({ text: esc(text), x: 0, xref: "paper", y, yref: "paper", xanchor: "left", yanchor: "bottom", yshift: 2, showarrow: false, font: { size: 12.5, color: c.ink } });
 
-  // rows of panels below each other that share the horizontal axis
+  // stacked panels that share the horizontal axis
   const rows = (c, panels, title) => {
     const gap = 36;
     const top = 24, bottom = 50;
@@ -238,7 +238,7 @@
     const c = palette(), pick = $("coefficients-equation"), traces = [], top = 30, bottom = 50, width = $("chart-coefficients").clientWidth;
     const all = pick ? [report.coefficients[+pick.value]] : report.coefficients;
     const longest = Math.max(...all.flatMap((one) => one.labels.map((name) => name.length)));
-    const beside = 8 * longest < 0.36 * width;  // else each name stands above its line
+    const beside = 8 * longest < 0.36 * width;  // otherwise each name is above its line
     const line = beside ? 34 : 44, gap = 84;
     const heights = all.map((one) => line * one.labels.length + 16);
     const inner = heights.reduce((a, b) => a + b, 0) + gap * (all.length - 1);
@@ -308,7 +308,7 @@
   // -- copying -------------------------------------------------------------------------
   const copied = (text) => {
     if (navigator.clipboard) return navigator.clipboard.writeText(text);
-    const area = document.createElement("textarea");  // a page that is not from a safe place
+    const area = document.createElement("textarea");  // for pages without a secure context
     area.value = text;
     document.body.append(area);
     area.select();
@@ -326,7 +326,7 @@
     });
   });
 
-  // -- all together --------------------------------------------------------------------
+  // -- start -------------------------------------------------------------------------
   const charts = [
     [report.forecasts, drawForecast, ["forecast-run"]],
     [report.phase, drawPhase, ["phase-pair", "phase-part"]],
@@ -350,7 +350,7 @@
     clearTimeout(waiting);
     waiting = setTimeout(drawAll, 120);
   });
-  // on paper: the light colours, at the width of a page
+  // for printing: light colours, at the width of a page
   let before = null;
   addEventListener("beforeprint", () => {
     const root = document.documentElement;
