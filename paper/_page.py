@@ -18,7 +18,7 @@ Written by `{command}` from the records of {size}: {seeds}, {values} values. No 
 verdicts and tables is typed by hand. If the paper has a number, it is shown below ours.
 
 "Pure" is Adam with L1 and no network. It is shown for two sparsities, because the paper does not
-state which one it used. "{l2}" and "{orthoreg}" are trained by Adam with the strengths of the
+state which value it used. "{l2}" and "{orthoreg}" are trained by Adam with the strengths of the
 paper. The strengths of "{validated}" minimize the error on held-out runs, and "{projection}" is
 the limit of a large orthogonality. Both are solved exactly, with random features instead of the
 network.

@@ -329,7 +329,7 @@ REFUSED_FITS = {
     "flat inputs": (dict(X=X, y=Y, u=X[:, 0]), "u must have two dimensions"),
     "inputs too short": (dict(X=X, y=Y, u=X[:9]), "one row for each of the 240"),
     "inputs with gaps": (dict(X=X, y=Y, u=X * np.nan), "finite"),
-    "inputs of text": (dict(X=X, y=Y, u=[["a"]] * 240), "u must hold numbers"),
+    "inputs of text": (dict(X=X, y=Y, u=[["a"]] * 240), "u must contain numbers"),
     "inputs named like states": (
         dict(X=pd.DataFrame(X, columns=["u0", "b"]), y=Y, u=X[:, :1]), "different names",
     ),

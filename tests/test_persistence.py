@@ -345,7 +345,7 @@ def test_a_save_that_fails_leaves_the_old_file_alone(saved, monkeypatch):
 
 
 def test_what_cannot_be_saved_is_refused_before_anything_is_written(model, tmp_path):
-    with pytest.raises(InputError, match="no folder.*absent"):
+    with pytest.raises(InputError, match="absent.*does not exist"):
         model.save(tmp_path / "absent" / "model.orthoreg")
     with pytest.raises(ValueError, match="not fitted"):
         og.OrthoReg().save(tmp_path / "model.orthoreg")

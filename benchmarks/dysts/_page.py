@@ -124,8 +124,8 @@ def _flow_table(record: dict[str, Any]) -> str:
             cells.append(", ".join(_mark(row) for row in rows))
         lines.append([name, *cells])
     note = (
-        "Each cell says *exact*, or gives the number of missing (-) and spurious (+) terms. Those "
-        "of orthoreg add the verdict and the CPU seconds.\n\n"
+        "Each cell shows *exact*, or the number of missing (-) and spurious (+) terms. The cells "
+        "of orthoreg also show the verdict and the CPU seconds.\n\n"
     )
     return note + _table(lines)
 

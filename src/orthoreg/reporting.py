@@ -128,8 +128,8 @@ def collect(
     title: str | None = None,
     command: str = "",
 ) -> ReportData:
-    """Return the content of a report. `forecasts` are those of `forecast_sample(data)`, if already
-    computed."""
+    """Return the content of a report. `forecasts` are the forecasts of `forecast_sample(data)`, if
+    already computed."""
     parts: dict[str, Any] = {}
     is_closed = model.output_names_ == model.state_names_
     if data is not None:

@@ -88,7 +88,7 @@ def test_json_holds_the_text_or_names_the_file(model, tmp_path, capsys):
         (["--format", "cc"], "--format must be one of 'text', 'python', 'c', 'julia', 'matlab', "),
         (["--format", "pyton"], "Did you mean 'python'?"),
         (["--out", "."], "--out must be a file"),
-        (["--out", "nowhere/m.c"], "There is no folder 'nowhere'"),
+        (["--out", "nowhere/m.c"], "The folder 'nowhere' for the file"),
     ],
 )
 def test_mistakes_are_one_sentence(model, arguments, words, capsys):

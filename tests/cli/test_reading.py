@@ -53,7 +53,7 @@ def test_repairs_are_listed_for_programs(folder, tmp_path, capsys):
     model = str(folder / "out" / f"{folder.name}.orthoreg")
     arguments = ["evaluate", model, str(tmp_path / "bad.csv"), "--json"]
     assert run(arguments) == 2
-    assert "line 22: column 'x' holds 'err'" in capsys.readouterr().err
+    assert "line 22: column 'x' contains 'err'" in capsys.readouterr().err
     assert run([*arguments, "--repair"]) == 0
     values = json.loads(capsys.readouterr().out)
     repairs = {note["code"]: note["count"] for note in values["reading"] if note["is_repair"]}

@@ -42,7 +42,7 @@ def test_report_of_a_table_draws_it(model, tmp_path):
     [
         (["--explain"], "--explain needs data"),
         (["--out", "."], "--out must be a file"),
-        (["--out", "no/such/page.html"], "There is no folder"),
+        (["--out", "no/such/page.html"], "The folder 'no/such' for"),
     ],
 )
 def test_a_mistake_is_one_sentence(model, options, sentence, capsys):

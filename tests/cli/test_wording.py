@@ -63,8 +63,8 @@ WRONG = [
     ("larger", ["--library", "poly(2)"], ["'x**2' is 1e+240", "below 1e150"]),
     ("dates", ["--states", "t2"], ["no column 't2'"]),
     ("days", [], ["'3/4/2024'", "--date-format '%d/%m/%Y"]),
-    ("marked", [], ["line 3", "'x' holds 'err'", "pass --repair to leave out"]),
-    ("texts", [], ["line 3", "'x' holds 'off'", "pass --missing 'off'"]),
+    ("marked", [], ["line 3", "'x' contains 'err'", "pass --repair to leave out"]),
+    ("texts", [], ["line 3", "'x' contains 'off'", "pass --missing 'off'"]),
     ("", [], ["is a folder"]),
     ("good", ["--states", ""], ["--states must name at least one column"]),
     ("good", ["--states", "x,x"], ["--states must be distinct"]),
@@ -163,7 +163,7 @@ def test_a_link_to_nothing_is_no_folder(tables, capsys, monkeypatch):
 @pytest.mark.parametrize(
     ("out", "words"),
     [("/proc/x.csv", "writable folder"), ("/dev/null", "is a device"),
-     ("{folder}/good.csv/x.csv", "no folder")],
+     ("{folder}/good.csv/x.csv", "does not exist")],
 )  # fmt: skip
 @pytest.mark.parametrize(
     "command", [["generate", "pendulum"], ["adapt", "{folder}/good.csv", "{folder}/good.csv"]]

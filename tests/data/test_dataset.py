@@ -94,7 +94,7 @@ def test_runs_are_chosen_by_index_slice_list_and_mask():
         (dict(x=[X, X[:4]], t=[T, T]), ["t and x", "run 1", "4 rows"]),
         (dict(x=[X, X], t=[T, T, T]), ["3 runs", "2 runs"]),
         (dict(x=X, t=T, u=X[:3]), ["u and x", "run 0", "3", "5"]),
-        (dict(x=[X, X], t=T, u=[X, X, X]), ["u holds 3 runs"]),
+        (dict(x=[X, X], t=T, u=[X, X, X]), ["u contains 3 runs"]),
         (dict(x=X, t=T, derivatives=X[:, :1]), ["derivatives", "2 states"]),
         (dict(x=[X, X[:, :1]], t=T), ["x", "same columns"]),
         (dict(x=np.empty((0, 2)), t=[]), ["x", "no rows"]),

@@ -164,7 +164,7 @@ def test_large_tables_are_left_to_arrow_and_their_faults_still_have_a_line(tmp_p
         assert {note.code: note.count for note in again.notes} == {"missing": 2, "sorted": 2}
         with pytest.raises(DataError, match=r"line 8 \(run b\): time 't' goes back"):
             read_table(written(tmp_path, content.replace("b,4", "b,1")), "t", ["x"], group="run")
-    with pytest.raises(DataError, match=r"line 8 \(run b\): column 'x' holds '16!'"):
+    with pytest.raises(DataError, match=r"line 8 \(run b\): column 'x' contains '16!'"):
         read_table(written(tmp_path, content.replace("16", "16!")), "t", ["x"], group="run")
 
 
@@ -320,7 +320,7 @@ def test_a_zip_holds_one_table(tmp_path):
     assert_same(read_table(path, "t", ["x", "v"]))
     with zipfile.ZipFile(path, "a") as archive:
         archive.writestr("other.csv", CSV)
-    with pytest.raises(DataError, match="holds 2 files .*'folder/runs.csv', 'other.csv'"):
+    with pytest.raises(DataError, match="has 2 files .*'folder/runs.csv', 'other.csv'"):
         read_table(path, "t", ["x", "v"])
 
 

@@ -50,7 +50,7 @@ def test_a_number_may_stand_for_a_missing_value(tmp_path):
     content = "t,x\n0,1\n1,-999\n2,-999.0\n3,4\n"
     data, repairs = repaired(tmp_path, content, missing="-999")
     assert data.times.tolist() == [0, 3] and repairs == {"missing": 2}
-    with pytest.raises(DataError, match="line 3: column 'x' holds '-999', a missing value"):
+    with pytest.raises(DataError, match="line 3: column 'x' contains '-999', a missing value"):
         read_table(written(tmp_path, content), "t", ["x"], missing="-999")
 
 
@@ -156,14 +156,14 @@ def test_a_wrong_option_is_named(tmp_path, options):
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        ("t,x\n0,1.5 mm\n", "line 2: column 'x' holds '1.5 mm', which is not a number. Write "
+        ("t,x\n0,1.5 mm\n", "line 2: column 'x' contains '1.5 mm', which is not a number. Write "
                               "only numbers in cells, and the unit in the header: 'x ["),
         ("t,x\n0,15%\n", "the unit in the header"),
         ("t,x\n0,1.5D-3\n", "Write exponents with E"),
-        ("t,x\n0,1\n1,2\nTotal,3\n", "line 4: column 't' holds 'Total', which is not a number. "
+        ("t,x\n0,1\n1,2\nTotal,3\n", "line 4: column 't' contains 'Total', which is not a number. "
                                       "Remove the line if it is not a measurement, or pass "
                                       "missing='Total' and repair=True"),
-        ("t,x\nMarch 5th 10:00,1\n", "line 2: column 't' holds 'March 5th 10:00', a time "
+        ("t,x\nMarch 5th 10:00,1\n", "line 2: column 't' contains 'March 5th 10:00', a time "
                                      "in an unknown format. Pass date_format=..."),
         ("t,x\n3/14/2024 13:00:00 PM,1\n", "Pass date_format=..."),
         ("t,x,x\n0,1,2\n", "more than one column named 'x'. Give them different names"),

@@ -172,7 +172,7 @@ def test_blank_lines_between_named_runs(tmp_path):
         ("t,x,x\n0,1,2\n", ["more than one column", "'x'"]),
         ("t,x\n0,1\n1,2\n0,3\n", ["line 4", "'t' goes back", "start again", "group=..."]),
         ("t,x\n0,1\n3,2\n2,3\n4,3\n", ["line 4", "Sort the rows by 't'", "several runs"]),
-        ("t,x\n0,1\n1,2\n1,3\n2,1\n3,3\n3,3\n4,1\n", ["keep one", "(lines 4, 7)"]),
+        ("t,x\n0,1\n1,2\n1,3\n2,1\n3,3\n3,3\n4,1\n", ["Keep one", "(lines 4, 7)"]),
         ("t,x\n0,1\n0,2\n1,3\n1,1\n", ["line 3", "more than once", "group=..."]),
         ("t,x\n0,1\n1,4.9e300\n2,1\n", ["line 3", "4.9e+300", "too large", "1e+150"]),
         ("t,x\n0,1\n1,1e999\n", ["line 3", "inf", "not finite", "1 such row)"]),

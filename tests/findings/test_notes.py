@@ -43,7 +43,7 @@ def test_a_notable_orthogonal_residual_is_explained_once():
 
 def test_terms_that_depend_on_each_other_are_named():
     (note,) = certificate_notes([row(residual_share=0.0)], ("x = 2 y",), is_selected=False)
-    assert note == "On these data x = 2 y, so they cannot distinguish these terms."
+    assert note == "On these data, x = 2 y, so the data cannot distinguish these terms."
 
 
 def test_sines_that_were_no_candidates_are_named():

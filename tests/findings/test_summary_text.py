@@ -163,7 +163,7 @@ def test_a_residual_that_the_library_could_represent_is_pointed_out(
 
 def test_dependent_terms_are_named():
     (note,) = certificate_notes([row(residual_share=0.0)], ["y = 2 x"], is_selected=True)
-    assert note == "On these data y = 2 x, so they cannot distinguish these terms."
+    assert note == "On these data, y = 2 x, so the data cannot distinguish these terms."
 
 
 def test_every_code_of_advice_is_listed():

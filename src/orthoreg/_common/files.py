@@ -41,7 +41,9 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """
     target = Path(path).resolve()  # a link remains a link
     if not target.parent.is_dir():
-        raise InputError(f"There is no folder '{target.parent}' to write '{target.name}' into.")
+        raise InputError(
+            f"The folder '{target.parent}' for the file '{target.name}' does not exist."
+        )
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
     try:
         with open(temporary, "xb") as stream:
@@ -226,7 +228,7 @@ def _only_member(archive: zipfile.ZipFile, source: str) -> zipfile.ZipInfo:
     ]  # fmt: skip
     if len(members) != 1:
         raise DataError(
-            f"{source} holds {len(members)} files ({quoted(file.filename for file in members)}). "
+            f"{source} has {len(members)} files ({quoted(file.filename for file in members)}). "
             f"A table must be one file: unpack the archive and pass one of them, or 'folder/*.csv'."
         )
     return members[0]

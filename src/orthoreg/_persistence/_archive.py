@@ -49,7 +49,7 @@ def _from_1(
     field = manifest["field"]
     if field.get("composed"):
         raise ModelFileError(
-            "The file holds a network that is composed with its equations, which orthoreg no "
+            "The file contains a network that is composed with its equations, which orthoreg no "
             "longer supports. Fit another model."
         )
     params = {"gate": None, **manifest["params"]} if manifest["estimator"] == "OrthoReg" else (

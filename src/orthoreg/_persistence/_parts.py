@@ -182,8 +182,8 @@ def check_array(name: str, array: Any, shape: tuple[int, ...]) -> None:
     """Raise ModelFileError unless the array is finite and of this shape, in double precision."""
     if array.shape != shape or array.dtype != np.float64 or not np.isfinite(array).all():
         raise ModelFileError(
-            f"The model file is inconsistent: '{name}' must hold finite numbers of shape {shape}; "
-            f"it has shape {array.shape} and type {array.dtype}."
+            f"The model file is inconsistent: '{name}' must contain finite numbers of shape {shape}"
+            f"; it has shape {array.shape} and type {array.dtype}."
         )
 
 

@@ -121,7 +121,7 @@ def check_file(out: Path, example: str = "table.csv", option: str = "--out") -> 
         raise InputError(f"{option} must be a file; '{out}' is a device. Choose another name.")
     folder = out.resolve().parent
     if not folder.is_dir():
-        raise InputError(f"There is no folder '{out.parent}' to write '{out.name}' into.")
+        raise InputError(f"The folder '{out.parent}' for the file '{out.name}' does not exist.")
     _check_writable(folder)
 
 
@@ -164,7 +164,7 @@ def inputs_of(
     names = tuple(name for name in model.input_names_ if name != model.clock_)
     if not names:
         if file is not None:
-            raise InputError(f"The model has no inputs; leave out --inputs (got '{file}').")
+            raise InputError(f"The model has no inputs; omit --inputs (got '{file}').")
         return None
     if file is None:
         raise InputError(

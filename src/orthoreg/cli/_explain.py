@@ -125,7 +125,7 @@ def explain(
     reading: dict[str, Any],
     as_json: Json = False,
 ) -> None:
-    """Propose formulas for what a model's library lacks, with the evidence for each."""
+    """Propose formulas for terms that a model's library lacks, with evidence for each."""
     page = report or model.with_name("explained.html")
     if (out is None) != (accept is None):
         raise InputError(

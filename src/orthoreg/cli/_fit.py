@@ -59,7 +59,7 @@ Positions = Annotated[
     str,
     typer.Option(
         help="Columns with positions whose velocities are also states (second order): theta, or "
-        "theta:omega if the column omega holds the velocity."
+        "theta:omega if the column omega is the velocity."
     ),
 ]
 Inputs = Annotated[str, typer.Option(help="Columns with inputs, separated by commas.")]
@@ -67,7 +67,7 @@ Derivatives = Annotated[
     str, typer.Option(help="Columns with measured derivatives, in the order of the states.")
 ]
 Preset = Annotated[
-    str, typer.Option(help="Ready settings: recommended, paper_orthoreg, paper_l2, ...")
+    str, typer.Option(help="Predefined settings: recommended, paper_orthoreg, paper_l2, ...")
 ]
 LibraryText = Annotated[
     str | None,
@@ -90,7 +90,9 @@ Orthogonality = Annotated[
 Magnitude = Annotated[float | None, typer.Option(help="Weight of the residual's size.")]
 Discover = Annotated[
     bool,
-    typer.Option("--discover", help="Search for whole models, with formulas beyond the library."),
+    typer.Option(
+        "--discover", help="Search for complete models, with formulas beyond the library."
+    ),
 ]
 FunctionsOfTime = Annotated[
     bool, typer.Option(help="With --discover: also try oscillations and trends in time.")

@@ -26,7 +26,7 @@ _OPTIONS: dict[str, tuple[Any, Any]] = {
         Annotated[
             str | None,
             _option(
-                "Character between columns, or tab, semicolon, space. Detected if omitted.",
+                "Delimiter of columns: a character, tab, semicolon or space. Detected if omitted.",
                 callback=delimiter_in,
             ),
         ],
@@ -103,7 +103,10 @@ _OPTIONS: dict[str, tuple[Any, Any]] = {
         ],
         None,
     ),
-    "gap": (Annotated[float, _option("Multiple of the time step that is a gap.")], 10.0),
+    "gap": (
+        Annotated[float, _option("Multiple of the time step above which a step is a gap.")],
+        10.0,
+    ),
 }
 
 

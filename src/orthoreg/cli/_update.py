@@ -63,7 +63,7 @@ def refine(
     reading: dict[str, Any],
     as_json: Json = False,
 ) -> None:
-    """Refine a model's constants so that its trajectories match the measured ones."""
+    """Refine a model's constants so that its trajectories match the measured runs."""
     if out is not None:
         check_file(out, "model.orthoreg")
     with collected_warnings() as notes:

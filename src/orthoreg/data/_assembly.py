@@ -107,7 +107,8 @@ def from_positions(
 def _names(
     names: Sequence[str] | None, argument: str, array_name: str, count: int
 ) -> tuple[str, ...]:
-    """Return one name for each column: those given, or the argument's letter with a number."""
+    """Return one name for each column: the given names, or the letter of the argument with a
+    number."""
     letter = "x" if array_name == "states" else array_name
     result = check_names(
         [f"{letter}{i}" for i in range(count)] if names is None else names, argument
@@ -182,7 +183,7 @@ def _times(t: Any, lengths: list[int], n_columns: int, argument: str) -> list[np
         times = [array] * len(lengths) if array.ndim == 1 else list(array)
     if len(times) != len(lengths):
         raise DataError(
-            f"t holds times for {len(times)} runs, but {argument} holds {len(lengths)} runs."
+            f"t contains times for {len(times)} runs, but {argument} contains {len(lengths)} runs."
         )
     for i, (time, length) in enumerate(zip(times, lengths, strict=True)):
         if np.shape(time) != (length,):
@@ -205,7 +206,7 @@ def _matching(
         runs = runs * len(lengths)
     if len(runs) != len(lengths):
         raise DataError(
-            f"{argument} holds {len(runs)} runs, but {states_argument} holds {len(lengths)}."
+            f"{argument} contains {len(runs)} runs, but {states_argument} contains {len(lengths)}."
         )
     for i, (run, length) in enumerate(zip(runs, lengths, strict=True)):
         if len(run) != length:
@@ -379,7 +380,8 @@ def _free_name(name: str, taken: set[str | None]) -> str:
 
 
 def _units(data: "Dataset", rates: Mapping[str, str]) -> dict[str, str]:
-    """Return units, with those of velocities if the units of position and time are known."""
+    """Return all units, including units of velocities if the units of position and time are
+    known."""
     units, time = dict(data.units), data.units.get(data.time_name)
     for position, velocity in rates.items():
         if time and position in units:

@@ -62,16 +62,18 @@ def as_numbers(value: Any, argument: str) -> Float[np.ndarray, "..."]:
             f"lengths. Pass runs of different lengths as a list of two-dimensional arrays."
         ) from None
     if array.dtype.kind == "c":
-        raise DataError(f"{argument} must hold real numbers; it has complex dtype {array.dtype}.")
+        raise DataError(
+            f"{argument} must contain real numbers; it has complex dtype {array.dtype}."
+        )
     if array.dtype.kind in "mM":
-        raise DataError(f"{argument} must hold numbers; it holds dates. {_DATE_ADVICE}")
+        raise DataError(f"{argument} must contain numbers; it contains dates. {_DATE_ADVICE}")
     if array.dtype.kind not in "fiub":
         try:
             array = array.astype(np.float64)
         except (TypeError, ValueError):
             raise DataError(
-                f"{argument} must hold numbers only; it has dtype {array.dtype}. "
-                f"Convert or drop the columns that hold text."
+                f"{argument} must contain numbers only; it has dtype {array.dtype}. "
+                f"Convert or drop the columns that contain text."
             ) from None
     return np.array(array, dtype=np.float64)
 
@@ -81,7 +83,7 @@ def check_column(column: np.ndarray, name: str, at: Callable[[int], str]) -> Non
     if column.dtype.kind in "fiub":
         return
     if column.dtype.kind in "mM":
-        raise DataError(f"{at(0)}: column '{name}' holds dates, not numbers. {_DATE_ADVICE}")
+        raise DataError(f"{at(0)}: column '{name}' contains dates, not numbers. {_DATE_ADVICE}")
     cells = ["" if cell is None else str(cell).strip() for cell in column.tolist()]
     try:
         column.astype(np.float64)
@@ -100,10 +102,10 @@ def check_column(column: np.ndarray, name: str, at: Callable[[int], str]) -> Non
             raise DataError(f"{at(row)}: column '{name}' is empty. Fill the gap or remove the row.")
         if parse_number(text) is None:
             raise DataError(
-                f"{at(row)}: column '{name}' holds '{text}', which is not a number."
+                f"{at(row)}: column '{name}' contains '{text}', which is not a number."
                 f"{_number_advice(text)}"
             )
-    raise DataError(f"{at(0)}: column '{name}' does not hold numbers (dtype {column.dtype}).")
+    raise DataError(f"{at(0)}: column '{name}' does not contain numbers (dtype {column.dtype}).")
 
 
 def parse_number(text: str, decimal: str = ".") -> float | None:

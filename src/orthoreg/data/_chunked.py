@@ -74,7 +74,7 @@ class ChunkedDataset:
     ) -> "ChunkedDataset":
         """Return the dataset of these chunks, after reading the sample."""
         if not len(keys):
-            raise DataError("The data hold no runs; at least one is needed.")
+            raise DataError("The data contain no runs; at least one is needed.")
         chosen = subsample_runs(np.concatenate(lengths))
         first = np.cumsum([0, *(len(chunk) for chunk in lengths)])
         requests = [

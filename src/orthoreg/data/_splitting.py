@@ -48,7 +48,8 @@ class FoldRule:
 
 
 def folds(rows: Rows, count: int) -> Int[np.ndarray, " N"]:
-    """Return a fold number for each row: by runs if there are enough, else by stretches."""
+    """Return a fold number for each row: by runs if there are enough runs, otherwise by
+    stretches."""
     return fold_rule(rows, count)(rows)
 
 

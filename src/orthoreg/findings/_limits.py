@@ -1,6 +1,6 @@
-"""The numbers that decide what is said about a model, each with a unit and a reason.
+"""Thresholds for statements about a model, each with a unit and a reason.
 
-Errors are relative to the root mean square of what is predicted; shares are of a square.
+Errors are relative to the root mean square of the predicted quantity; shares refer to squares.
 `benchmarks/sweeps.py` does not vary these numbers.
 """
 

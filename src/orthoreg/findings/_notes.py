@@ -13,7 +13,7 @@ def certificate_notes(
     """Return notes on linearly dependent terms and on the residual. `is_selected` is true if a
     selection, not the L1 norm, chose the terms."""
     notes = [
-        f"On these data {relation}, so they cannot distinguish these terms."
+        f"On these data, {relation}, so the data cannot distinguish these terms."
         for relation in dependences
     ]
     notable = [row for row in rows if row.residual_share > limits.NOTABLE_RESIDUAL]
@@ -132,15 +132,18 @@ CORRELATED_ESTIMATES = (
 def constants_at_bounds(names: Sequence[str]) -> str:
     """Return a note on constants whose interval ends at a bound."""
     are, its = ("is", "its interval ends") if len(names) == 1 else ("are", "their intervals end")
-    return f"{listed(names)} {are} at a bound: {its} there, but the data may prefer values beyond."
+    return (
+        f"{listed(names)} {are} at a bound: {its} there, although the data may favour values "
+        f"beyond the bound."
+    )
 
 
 def held_by_a_bound(equation: str, terms: Sequence[str]) -> str:
     """Return a note on coefficients at a bound."""
     are = "is" if len(terms) == 1 else "are"
     return (
-        f"In {equation}', {listed(terms)} {are} at the bound: without it, the coefficient would "
-        f"lie beyond."
+        f"In {equation}', {listed(terms)} {are} at the bound: the data favour a coefficient beyond "
+        f"the bound."
     )
 
 
@@ -150,7 +153,7 @@ def no_candidates(terms: Sequence[str]) -> str:
     return (
         f"{', '.join(terms)} {were} not considered: the default "
         f"library has sines and cosines of angles that cover a quarter of a period, and of other "
-        f"columns only if the data clearly prefer them. A library of your own choice keeps them."
+        f"columns only if the data clearly prefer them. A library that you choose keeps them."
     )
 
 

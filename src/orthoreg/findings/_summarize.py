@@ -68,11 +68,11 @@ class Subject:
     `parameters` the estimated constants with their intervals, `estimated` the unmeasured states.
     `widths` are half-widths of the weak form, if it was used. `refined` describes the result of
     matching trajectories; `is_stuck` is true if the match found no minimum, `knows_noise` if the
-    intervals come from the match. `units` are those of the columns. `fixed` (equations x terms)
+    intervals come from the match. `units` are the units of the columns. `fixed` (equations x terms)
     marks given coefficients. `complete` are the equations to which no terms can be added, `systems`
-    those with several derivatives, `paths` the selections of terms. `accepted` are the terms added
-    to the library, by equation. `correlations` are correlations of estimates, `at_bounds` the
-    estimates at a bound.
+    the equations with several derivatives, `paths` the selections of terms. `accepted` are the
+    terms added to the library, by equation. `correlations` are correlations of estimates,
+    `at_bounds` the estimates at a bound.
     """
 
     equations: tuple[str, ...]
@@ -122,7 +122,7 @@ def summarize(
 ) -> Findings:
     """Return the findings on runs, on states and derivatives, or on the fit alone.
 
-    `forecasts` are those of the runs in `forecast_sample(data)`.
+    `forecasts` are forecasts of the runs in `forecast_sample(data)`.
     """
     counts = _outliers(data) if subject.widths and data is not None else {}
     if counts and data is not None:
@@ -275,7 +275,7 @@ def _scores(
         predicted = subject.field.values(seen.samples.variables)[:, learned]
         names = [subject.outputs[c] for c in learned]
         values |= derivative_scores(predicted, seen.samples.targets[:, learned], names)
-        del values["derivative_error_by_equation"]  # each equation has its own
+        del values["derivative_error_by_equation"]  # the scores of equations contain it
     if data is not None and forecasts is not None:
         runs = forecast_sample(data)
         values |= forecast_scores(forecasts, [run.states for run in runs], data.is_measured)
@@ -283,7 +283,7 @@ def _scores(
 
 
 def term_rows(subject: Subject, scores: Sequence[EquationScore]) -> tuple[TermRow, ...]:
-    """Return the terms in use and those selected by at least one resample."""
+    """Return the terms in use and the terms selected by at least one resample."""
     field, evidence = subject.field, subject.evidence
     coefficients = np.asarray(field.coefficients)
     rows = []

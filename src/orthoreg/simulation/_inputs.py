@@ -294,7 +294,7 @@ def simulation_inputs(
             f"it has shape {inputs.shape}."
         )
     if not np.isfinite(inputs).all():
-        raise InputError("u must hold finite numbers only; it has NaN or infinity.")
+        raise InputError("u must contain finite numbers only; it has NaN or infinity.")
     if inputs.ndim == 2:
         return sampled([SampledInput(times, inputs)], list(kinds.values()), shared)
     signals = [SampledInput(times, values) for values in inputs]
@@ -354,7 +354,7 @@ def _indexed_by_time(u: Any, names: tuple[str, ...]) -> SampledInput | None:
     values = as_numbers(u, "u").reshape(len(u), -1)
     known = as_numbers(u.index, "the index of u")
     if not (np.isfinite(values).all() and np.isfinite(known).all()):
-        raise InputError("u and its index must hold finite numbers only; got NaN or infinity.")
+        raise InputError("u and its index must contain finite numbers only; got NaN or infinity.")
     _check_increasing(known, "the index of u, its times,")
     return SampledInput(known, values)
 

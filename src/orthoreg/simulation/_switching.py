@@ -142,9 +142,9 @@ def settle(
 ) -> tuple[Any, Any]:
     """Return the next modes and states of rollouts that have reached surfaces.
 
-    `at` (B x k) marks the surfaces that were reached. On these and on the sliding ones, s in [-1,
-    1] is chosen so that dg/dt = 0, or s = 1 and g grows, or s = -1 and g falls. This
-    complementarity problem is solved by projected Gauss-Seidel sweeps. If g itself has jumped
+    `at` (B x k) marks the surfaces that were reached. On these surfaces and on the sliding
+    surfaces, s in [-1, 1] is chosen so that dg/dt = 0, or s = 1 and g grows, or s = -1 and g falls.
+    This complementarity problem is solved by projected Gauss-Seidel sweeps. If g itself has jumped
     across zero, its sign is used.
     """
     g, gradient = field.surfaces(point.x, point.u)

@@ -147,8 +147,8 @@ def _trapezoid(times: Times, offsets: Offsets) -> tuple[np.ndarray, np.ndarray, 
 def _gauss(times: Times, offsets: Offsets, count: int) -> tuple[np.ndarray, np.ndarray, Any]:
     """Return Gauss points between samples, and the matrix of the interpolating polynomial.
 
-    The polynomial goes through the nearest samples. Each sample has the same number of points;
-    those of the last sample of a run have weight zero.
+    The polynomial goes through the nearest samples. Each sample has the same number of points; the
+    points of the last sample of a run have weight zero.
     """
     import scipy.sparse as sparse
 

@@ -102,7 +102,7 @@ class Format:
 
     @property
     def marks(self) -> list[str]:
-        """Marks of missing values in addition to the usual ones."""
+        """Additional marks of missing values."""
         return [self.missing] if isinstance(self.missing, str) else list(self.missing)
 
     def is_missing(self, text: str) -> bool:
@@ -250,7 +250,7 @@ class Choice:
                    for name in self.numeric)  # fmt: skip
 
     def locate(self, header: Sequence[Any], source: str) -> "Columns":
-        """Return the columns of a header; those of a pattern have their own names."""
+        """Return the columns of a header; columns of a pattern keep their own names."""
         known = [str(name).strip() for name in header]
         indices: dict[str, int] = {}
         for name in self.wanted:

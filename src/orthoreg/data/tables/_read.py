@@ -85,8 +85,8 @@ def read_table(
         the column that identifies the run; rows of a run need not be consecutive.
     positions
         columns whose velocities are states too. With {"theta": "omega"} the velocity is the column
-        omega. Otherwise it is named theta_dot and estimated from the positions. The states are
-        the positions, their velocities, then those of `states`.
+        omega. Otherwise it is named theta_dot and estimated from the positions. The states are the
+        positions, their velocities, then the columns of `states`.
     derivatives
         columns with the derivative of each state, in the order of `states`.
     units
@@ -95,7 +95,7 @@ def read_table(
     delimiter, decimal, encoding, comment
         format of a text file. Detected if omitted.
     missing
-        marks of missing values in addition to the usual ones.
+        additional marks of missing values.
     date_format
         format of dates, as in `datetime.strptime`.
     time_unit

@@ -195,7 +195,7 @@ def _count(count: int, noun: str) -> str:
 
 
 def fill(runs: Runs, names: Sequence[str], gap: float | int) -> tuple[Runs, tuple[Note, ...]]:
-    """Return the runs with missing values between two measured ones interpolated.
+    """Return the runs with missing values between two measured values interpolated.
 
     Gaps in a column may be at most `gap` times its median step.
     """

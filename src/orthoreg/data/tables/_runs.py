@@ -100,7 +100,7 @@ def _converted(
             f"time_unit must be omitted or be '{known}' as in the header: '{rates[0]}' was "
             f"measured in that unit of time."
         )
-    text = f"'{choice.time}' holds {TIME_UNITS[known][1]}; times are {TIME_UNITS[unit][1]}."
+    text = f"'{choice.time}' contains {TIME_UNITS[known][1]}; times are {TIME_UNITS[unit][1]}."
     return times * (TIME_UNITS[known][0] / TIME_UNITS[unit][0]), (Note("time-unit", text),)
 
 
@@ -348,8 +348,8 @@ def from_long(table: Table, choice: Choice) -> Table:
         rows = np.flatnonzero([name in (text, name_and_unit(text)[0]) for text in quantity])
         if not rows.size:
             raise DataError(
-                f"{table.source}: column '{variable}' never holds '{name}'."
-                f"{suggestion(name, known)} It holds {quoted(known)}."
+                f"{table.source}: column '{variable}' never contains '{name}'."
+                f"{suggestion(name, known)} It contains {quoted(known)}."
             )
         cells, counts = np.unique(time_index[rows], return_counts=True)
         if counts.max() > 1:

@@ -102,8 +102,8 @@ def numbers_of(table: Table, name: str, form: Format, group: str = "") -> Float[
             values[row] = number
         elif not form.is_missing(text):
             raise DataError(
-                f"{table.at(row)}{_run(table, group, row)}: column '{name}' holds '{text}', which "
-                f"is not a number.{_advice(text, name, table.decimal)}"
+                f"{table.at(row)}{_run(table, group, row)}: column '{name}' contains '{text}', "
+                f"which is not a number.{_advice(text, name, table.decimal)}"
             )
         elif not form.repair:
             texts = [text_of(cell) for cell in cells]
@@ -136,7 +136,7 @@ def _missing(table: Table, name: str, cells: list[str], row: int, run: str) -> s
     location, remainder = f"{table.at(row)}{run}: column '{name}'", cells[row:]
     fix = "Correct it; pass repair=True to leave out such rows, or fill=True to fill them in."
     if cells[row]:
-        return f"{location} holds '{cells[row]}', a missing value. {fix}"
+        return f"{location} contains '{cells[row]}', a missing value. {fix}"
     if len(remainder) > 1 and not any(remainder):
         return (
             f"{location} ends here, {len(remainder)} rows before the others. Complete the column "
@@ -254,11 +254,11 @@ def _seconds_of(
     if column.dtype.kind == "M":
         start = str(np.datetime64(first, "ns")).rstrip("0").rstrip(".")
         start = str(np.datetime64(first, "ns").astype("M8[s]")) if first % _SECOND == 0 else start
-        return seconds, Note("dates", f"'{name}' holds dates; times are {unit} since {start}.")
+        return seconds, Note("dates", f"'{name}' contains dates; times are {unit} since {start}.")
     seconds, days = _over_midnight(seconds)
     text = f", midnight was passed {days} time{'s' * (days != 1)}" if days else ""
     return seconds, Note(
-        "durations", f"'{name}' holds clock times or durations; times are {unit} from the first"
+        "durations", f"'{name}' contains clock times or durations; times are {unit} from the first"
         f"{text}.", days
     )  # fmt: skip
 
@@ -403,31 +403,31 @@ def _refuse(table: Table, name: str, cells: list[str], form: Format) -> None:
             if cell and _formatted([cell], form.date_format) is None
         )
         raise DataError(
-            f"{table.at(row)}: column '{name}' holds '{cells[row]}', which is not written as "
+            f"{table.at(row)}: column '{name}' contains '{cells[row]}', which does not match "
             f"date_format='{form.date_format}'."
         )
     if as_clock([text]) is not None:
         others = (i for i, cell in enumerate(cells) if cell and as_clock([text, cell]) is None)
         row = next(others, row)
         raise DataError(
-            f"{table.at(row)}: column '{name}' holds '{cells[row]}', which is not written as "
-            f"'{text}' above it is: both must be dates, with a time zone or without, or durations. "
+            f"{table.at(row)}: column '{name}' contains '{cells[row]}', which has another format "
+            f"than '{text}' above: both must be dates, with or without a time zone, or durations. "
             f"Correct it, or pass date_format=... if all are written alike."
         )
     by_day = _BY_DAY.fullmatch(text)
     if by_day and _day_first([by_day.groups()]) is None:
         raise DataError(
-            f"{table.at(row)}: column '{name}' holds '{text}', in which day and month are "
+            f"{table.at(row)}: column '{name}' contains '{text}', in which day and month are "
             f"ambiguous. Pass date_format='%d/%m/%Y %H:%M:%S', or the actual format."
         )
     if re.fullmatch(r"\d{1,2}:\d\d", text):
         raise DataError(
-            f"{table.at(row)}: column '{name}' holds '{text}', which may be hours and minutes or "
-            f"minutes and seconds. Pass date_format='%H:%M' or date_format='%M:%S'."
+            f"{table.at(row)}: column '{name}' contains '{text}', which may be hours and minutes "
+            f"or minutes and seconds. Pass date_format='%H:%M' or date_format='%M:%S'."
         )
     if _LIKE_TIME.search(text):
         raise DataError(
-            f"{table.at(row)}: column '{name}' holds '{text}', a time in an unknown format. "
+            f"{table.at(row)}: column '{name}' contains '{text}', a time in an unknown format. "
             f"Pass date_format=..., such as '%b %d, %Y %H:%M:%S'."
         )
 

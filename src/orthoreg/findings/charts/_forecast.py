@@ -75,7 +75,7 @@ class ForecastRun:
 @dataclass(frozen=True, eq=False)
 class Forecasts:
     """Forecasts beside some of `n_runs` measured runs. `band` describes the band in words; `held`
-    says which inputs keep their value between rows."""
+    marks the inputs that keep their value between rows."""
 
     runs: tuple[ForecastRun, ...]
     n_runs: int
@@ -213,8 +213,8 @@ def _rows(data: Dataset, run: int) -> slice:
 def _at_rows(
     data: Dataset, run: int, forecast: Forecast, outside: float | None = None
 ) -> Float[np.ndarray, "T n"]:
-    """The forecast at the times of the run's rows. Beyond its own times, the value is `outside`, or
-    that at the end if `outside` is None."""
+    """The forecast at the times of the run's rows. Outside its times, the forecast has the value
+    `outside`, or its first or last value if `outside` is None."""
     times = data.times[_rows(data, run)]
     if len(times) == len(forecast.times) and np.array_equal(times, forecast.times):
         return forecast.x

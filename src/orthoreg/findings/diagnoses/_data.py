@@ -34,7 +34,7 @@ def few_rows(
     if coarse:
         reasons.append(
             f"too few rows per period to resolve derivatives: {listed(coarse)}; sample at "
-            f"least {limits.MIN_SAMPLES_PER_PERIOD} times a period, better 20 times"
+            f"least {limits.MIN_SAMPLES_PER_PERIOD} times per period, preferably 20 times"
         )
     if np.median(data.run_lengths) < limits.MIN_ROWS_PER_RUN:
         reasons.append(

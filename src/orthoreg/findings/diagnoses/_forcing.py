@@ -22,7 +22,7 @@ def missing_variable(
 ) -> Advice | None:
     """Return advice if no function of the columns explains the rate of a state among `failing`.
 
-    If separate coefficients for each run explain the rate, the advice says that runs differ.
+    If separate coefficients for each run explain the rate, the advice is that runs differ.
     """
     if first is None or not first.enough:
         return None

@@ -76,9 +76,9 @@ class Panels:
 def open_panels(
     ax: GivenAxes, count: int, columns: int, *, who: str, what: str, shares: bool = False
 ) -> Panels:
-    """Return `count` panels: those in `ax`, row by row, or new ones.
+    """Return `count` panels: the Axes in `ax`, row by row, or new Axes.
 
-    `who` is the function that is called, `what` describes the panels in words. With `shares`, new
+    `who` is the name of the public function, `what` a description of the panels. With `shares`, new
     panels share the vertical axis of their row and the horizontal axis of their column.
     """
     if ax is None:
