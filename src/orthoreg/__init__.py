@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from .losses import LocalPolynomial as LocalPolynomial
     from .losses import Measured as Measured
     from .losses import MultiStep as MultiStep
+    from .losses import NextState as NextState
     from .losses import OneStep as OneStep
     from .losses import SavitzkyGolay as SavitzkyGolay
     from .losses import SmoothedFiniteDifference as SmoothedFiniteDifference
@@ -90,8 +91,8 @@ _NAMES = {
     ".terms": ("Fourier", "Neighbors", "PerState", "Polynomial", "Terms"),
     ".losses": (
         "Auto", "Automatic", "FiniteDifference", "LocalPolynomial", "Measured", "MultiStep",
-        "OneStep", "SavitzkyGolay", "SmoothedFiniteDifference", "SmoothingSpline", "VectorField",
-        "Weak",
+        "NextState", "OneStep", "SavitzkyGolay", "SmoothedFiniteDifference", "SmoothingSpline",
+        "VectorField", "Weak",
     ),
     ".physics": ("Even", "Odd", "Periodic", "Physics", "Reflection"),
     ".reporting": ("report",),

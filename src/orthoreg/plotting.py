@@ -129,4 +129,4 @@ def plot_proposal(proposal: Proposal, *, ax: GivenAxes = None) -> Figure:
     residual = proposal.partial_residual
     residual = residual[:: max(1, len(residual) // _MAX_POINTS)]
     note = f"It {proposal.explains}."
-    return figures.draw_proposal(proposal.equation, proposal.formula, note, residual, ax)
+    return figures.draw_proposal(proposal.left, proposal.formula, note, residual, ax)

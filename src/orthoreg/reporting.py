@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from . import __version__
 from ._common.errors import InputError
 from ._common.files import atomic_write
+from ._common.notation import left_side
 from ._common.parallel import one_thread
 from ._common.scikit import check_is_fitted
 from .data import Dataset
@@ -204,7 +205,7 @@ def _proposals(explanation: "Explanation", model: AbstractModel) -> tuple[Propos
         ]
         result.append(
             ProposalView(
-                equation=f"{proposal.equation}'",
+                equation=proposal.left,
                 formula=proposal.formula,
                 math=proposal.to_mathml(),
                 gain=proposal.gain,
@@ -235,7 +236,7 @@ def _earlier(
     ]
     old = {score.equation: score for score in before.scores.equations}
     rows += [
-        (f"error of {score.equation}'", _error(score), _error(old[score.equation]))
+        (f"error of {left_side(score.equation)}", _error(score), _error(old[score.equation]))
         for score in findings.scores.equations
         if score.equation in old
     ]
@@ -311,4 +312,5 @@ def _reading(data: Dataset | None) -> str:
     inputs = [name for name in data.input_names if name != data.time_input]
     parts += [f"inputs={inputs!r}"] if inputs else []
     parts += [f"group={data.group_name!r}"] if data.group_name else []
+    parts += ["discrete=True"] if data.discrete else []
     return f"read_table({', '.join(parts)})"

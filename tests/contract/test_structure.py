@@ -15,7 +15,7 @@ FRONT_DOOR = {
     "ChunkedDataset", "Dataset", "Even", "Exact", "Extrapolation", "FiniteDifference", "Fourier",
     "Gate",
     "Auto", "InformationCriterion", "InputError", "LocalPolynomial", "Measured", "ModelFileError",
-    "MultiStep", "Neighbors", "Odd", "Reflection",
+    "MultiStep", "Neighbors", "NextState", "Odd", "Reflection",
     "OneStep", "OrthoReg", "OrthoregError", "PerState", "Periodic", "Physics",
     "Polynomial", "RandomFeatures",
     "SavitzkyGolay", "SimulationError", "SmoothedFiniteDifference", "SmoothingSpline",

@@ -128,4 +128,4 @@ def test_values_of_a_map_are_not_called_noisy():
         warnings.simplefilter("ignore")
         summary = og.OrthoReg("poly(2)", og.Zero()).fit(data).summary(data)
     texts = " ".join(item.text for item in summary.advice)
-    assert "Noise is large" not in texts and "discrete map" in texts
+    assert "The noise in" not in texts and summary.advice[0].code == "discrete"

@@ -66,6 +66,13 @@ Inputs = Annotated[str, typer.Option(help="Columns with inputs, separated by com
 Derivatives = Annotated[
     str, typer.Option(help="Columns with measured derivatives, in the order of the states.")
 ]
+Discrete = Annotated[
+    bool,
+    typer.Option(
+        "--discrete",
+        help="The system is a map from row to row, x[k+1] = f(x[k], u[k]), not a flow.",
+    ),
+]
 Preset = Annotated[
     str, typer.Option(help="Predefined settings: recommended, paper_orthoreg, paper_l2, ...")
 ]
@@ -101,7 +108,8 @@ Known = Annotated[
     list[str] | None,
     typer.Option(
         help='Known equation, "theta\' = omega", or part of an equation, '
-        '"omega\' = -g/L*sin(theta) + ...". Other names are constants. Can be repeated.'
+        '"omega\' = -g/L*sin(theta) + ...". With --discrete: "x[k+1] = r*x + ...". Other names are '
+        "constants. Can be repeated."
     ),
 ]
 Value = Annotated[
@@ -142,6 +150,7 @@ def fit(
     inputs: Inputs = "",
     group: GroupColumn = None,
     derivatives: Derivatives = "",
+    discrete: Discrete = False,
     preset: Preset = "recommended",
     library: LibraryText = None,
     residual: ResidualSize = None,
@@ -185,6 +194,7 @@ def fit(
     settings = {name: setting for name, setting in settings.items() if setting is not None}
     alone = {"--minutes": minutes, "--functions-of-time": functions_of_time}
     check_discovery(discover, alone, preset, settings)
+    _check_left_sides(known or [], discrete=discrete)
     with collected_warnings() as notes, on_cluster(workers, cluster):
         with working("Reading the table"):
             from ..data import read_table
@@ -192,7 +202,7 @@ def fit(
             runs = read_table(
                 source_of(data), time, names_in(states), names_in(inputs), group,
                 positions=positions_in(positions), derivatives=names_in(derivatives),
-                **reading,
+                discrete=discrete, **reading,
             )  # fmt: skip
             if preset == "recommended" or library is not None:
                 sample = getattr(runs, "sample", runs)  # chunked data have a sample
@@ -216,6 +226,18 @@ def fit(
         entries = data_entries(paths_of(data), runs) | {"preset": preset}
         return print_json(entries | _entries(result, notes))
     _print(result, name_of(data), runs)
+
+
+def _check_left_sides(known: Sequence[str], *, discrete: bool) -> None:
+    """Refuse known equations of a flow for a map, and those of a map for a flow."""
+    for text in known:
+        left = text.partition("=")[0]
+        if discrete and "'" in left:
+            raise InputError(
+                f"With --discrete, a known equation must be such as \"x[k+1] = r*x\"; got '{text}'."
+            )
+        if not discrete and "[k+1]" in left:
+            raise InputError(f"'{text}' is an equation of a map; add --discrete.")
 
 
 def _parts(library: str | None, residual: int | None) -> dict[str, object]:
@@ -313,7 +335,8 @@ def _print(result: _Result, name: str, runs: "Dataset | ChunkedDataset") -> None
 
     console = terminal()
     print_reading(console, name, runs)
-    if words := interpolation_words(result.model.input_interpolation_):
+    words = interpolation_words(result.model.input_interpolation_)
+    if words and not result.model.schema_.discrete:
         console.print(words, markup=False)
     console.print()
     print_summary(console, result.summary)

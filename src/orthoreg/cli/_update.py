@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from .._common.notation import left_side, next_values
 from .._common.progress import working
 from ._app import GroupColumn, Json, ModelFile, ModelOut, Tables, TimeColumn, app
 from ._arguments import check_file
@@ -114,7 +115,8 @@ def _entries(
 def _refinement_entries(model: "AbstractModel", refinement: "Refinement") -> dict[str, Any]:
     """Return the status and errors of a refinement, and the 95% interval of each constant."""
     intervals = refinement.interval()
-    names = [f"{model.output_names_[c]}': {model.feature_names_[k]}" for c, k in refinement.places]
+    labels = next_values(model.output_names_) if model.schema_.discrete else model.output_names_
+    names = [f"{left_side(labels[c])}: {model.feature_names_[k]}" for c, k in refinement.places]
     names += refinement.parameters
     return {
         "status": refinement.status,

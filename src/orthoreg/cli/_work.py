@@ -9,7 +9,6 @@ from .. import findings as summary
 from .._common.errors import DataWarning
 from .._common.files import atomic_write
 from ..data import ChunkedDataset, Dataset, read_table
-from ..export import equation_names
 from ..findings import Summary
 from ..model.model import AbstractModel
 from ..simulation import Rollout
@@ -39,6 +38,7 @@ def runs_for(
         [name for name in model.input_names_ if name != model.clock_],
         group or model.columns_["group"],
         positions=positions,
+        discrete=model.schema_.discrete,
         **in_unit_of(model, reading),
     )
     runs = in_memory(runs)
@@ -160,7 +160,7 @@ def term_entries(model: AbstractModel, result: Summary) -> dict[str, Any]:
     known = [row for row in result.terms if row.stability is not None]
     if not known:
         return {}
-    labels = equation_names(model.output_names_, model.velocity_of_)
+    labels = model.equation_labels()
     outputs = dict(zip(labels, model.output_names_, strict=True))  # theta_dot by theta'
     terms: dict[str, dict[str, Any]] = {
         outputs[equation.equation]: {} for equation in result.scores.equations

@@ -6,8 +6,10 @@ from ._checks import warn_constant as warn_constant
 from ._chunked import ChunkedDataset as ChunkedDataset
 from ._chunked import chunked as chunked
 from ._dataset import Dataset as Dataset
+from ._dataset import step_of_runs as step_of_runs
 from ._extent import Extent as Extent
 from ._limits import CLEAN as CLEAN
+from ._limits import EQUAL_MAP_STEPS as EQUAL_MAP_STEPS
 from ._limits import NARROWEST as NARROWEST
 from ._plan import Plan as Plan
 from ._plan import find_data_outliers as find_data_outliers

@@ -11,6 +11,7 @@ from jaxtyping import Bool
 
 from .._common.errors import DataError, DataWarning, quoted, suggestion
 from ..smoothing import MIN_VELOCITY_ROWS, best_polynomial, velocities
+from . import _limits as limits
 from ._checks import as_numbers, check_names, cut_at_gaps
 from ._schema import Note
 
@@ -236,6 +237,11 @@ def concatenate(parts: "Sequence[Dataset]") -> "Dataset":
             )
         if (other.derivatives is None) != (first.derivatives is None):
             raise DataError("Datasets can be joined only if all or none have derivatives.")
+        if not _have_same_step(first.schema.step, other.schema.step):
+            raise DataError(
+                f"Datasets can be joined only if all are flows, or maps with the same time step; "
+                f"got {_step_words(first.schema.step)} and {_step_words(other.schema.step)}."
+            )
     if len(parts) == 1:
         return first
 
@@ -257,6 +263,16 @@ def concatenate(parts: "Sequence[Dataset]") -> "Dataset":
         notes=tuple(dict.fromkeys(note for part in parts for note in part.notes)),
         schema=replace(first.schema, estimated=tuple(estimated)),
     )
+
+
+def _have_same_step(first: float | None, other: float | None) -> bool:
+    if first is None or other is None:
+        return first is other
+    return abs(first - other) <= limits.EQUAL_MAP_STEPS * first
+
+
+def _step_words(step: float | None) -> str:
+    return "a flow" if step is None else f"a map with the step {step:.6g}"
 
 
 def _joined_marks(parts: "Sequence[Dataset]") -> Bool[np.ndarray, "N n"] | None:

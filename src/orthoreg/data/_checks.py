@@ -171,6 +171,37 @@ def check_increasing(
         )
 
 
+def check_map(
+    times: Times, offsets: Offsets, time_name: str, locator: Locator, *, has_rates: bool
+) -> None:
+    """Raise an error unless rows can be those of a map: equal steps, no positions or
+    derivatives."""
+    if has_rates:
+        raise DataError(
+            f"{locator.source}: a map (discrete=True) has neither positions nor derivatives; pass "
+            f"all its columns as states."
+        )
+    steps = np.diff(times)
+    inside = np.ones(len(steps), dtype=bool)
+    inside[offsets[1:-1] - 1] = False
+    if not inside.any():
+        raise DataError(
+            f"{locator.source}: a map (discrete=True) needs runs of at least 2 rows; every run has "
+            f"a single row."
+        )
+    typical = float(np.median(steps[inside]))
+    is_unequal = inside & (np.abs(steps - typical) > limits.EQUAL_MAP_STEPS * typical)
+    if is_unequal.any():
+        i = int(np.argmax(is_unequal))
+        count = int(is_unequal.sum())
+        raise DataError(
+            f"{locator.at(i + 1)}: a map (discrete=True) needs equal time steps, but the step from "
+            f"{time_name} = {times[i]:.6g} to {times[i + 1]:.6g} is not {typical:.6g} "
+            f"({count} such step{'s' * (count > 1)}). Split the runs where rows are missing"
+            f"{', as repair=True does' * locator.can_repair}, or fit a flow (without discrete)."
+        )
+
+
 def _repeat_advice(
     times: Float[np.ndarray, " T"], first: int, time_name: str, locator: Locator, grouped: bool
 ) -> str:

@@ -12,9 +12,16 @@ from jaxtyping import Bool, Float, Int
 from .._common.errors import DataError, quoted
 from ..smoothing import Offsets, have_equal_steps, mean_steps
 from ._assembly import from_arrays, from_positions, second_order, split_at_gaps, velocity_polynomial
-from ._checks import Locator, check_finite, check_increasing, check_moving, warn_constant
+from ._checks import (
+    Locator,
+    check_finite,
+    check_increasing,
+    check_map,
+    check_moving,
+    warn_constant,
+)
 from ._extent import subsample_runs
-from ._limits import GAP
+from ._limits import EQUAL_MAP_STEPS, GAP
 from ._schema import FromSchema, Note, Schema, html_overview
 
 if TYPE_CHECKING:
@@ -83,13 +90,14 @@ class Dataset:
     def from_arrays(
         cls,
         x: Any,
-        t: Any,
+        t: Any = None,
         u: Any = None,
         names: Sequence[str] | None = None,
         *,
         derivatives: Any = None,
         input_names: Sequence[str] | None = None,
         units: Mapping[str, str] | None = None,
+        discrete: bool = False,
     ) -> "Dataset":
         """Create a dataset from arrays.
 
@@ -99,7 +107,8 @@ class Dataset:
             states: a two-dimensional array (times x states) for one run, or a list of such arrays
             or a three-dimensional array for several runs.
         t
-            times: one array for all runs, one array per run, or the time step.
+            times: one array for all runs, one array per run, or the time step. A map may omit
+            them; rows are then counted.
         u
             inputs at the same times, (times x inputs), or a list of such arrays.
         names, input_names
@@ -108,6 +117,9 @@ class Dataset:
             known derivatives of the states, in arrays of the same shape as `x`.
         units
             units by name, for labels.
+        discrete
+            whether the system is a map x[k+1] = f(x[k], u[k]) from row to row, such as a yearly
+            census or a sampled controller. All steps must then be equal.
 
         Returns
         -------
@@ -122,7 +134,14 @@ class Dataset:
         >>> og.Dataset.from_arrays([short, long], [t[:50], t], names=["x"]).n_samples
         171
         """
-        return cls.checked(**from_arrays(x, t, u, names, derivatives, input_names, units))
+        if t is None and not discrete:
+            raise DataError(
+                "t must give the times of the rows, or the step between them. Only a map, with "
+                "discrete=True, may omit it."
+            )
+        t = 1.0 if t is None else t
+        parts = from_arrays(x, t, u, names, derivatives, input_names, units)
+        return cls.checked(**parts, discrete=discrete)
 
     @classmethod
     def from_positions(
@@ -187,13 +206,15 @@ class Dataset:
         positions: Mapping[str, str | None] | None = None,
         gap: float | int = GAP,
         is_chunk: bool = False,
+        discrete: bool = False,
         **parts: Any,
     ) -> "Dataset":
         """Return the dataset after all checks.
 
         A chunk of a larger dataset is checked on its own and gets no velocities. `positions` maps
         states that are positions to their velocities, None for a velocity to be estimated. Runs are
-        cut at steps longer than `gap` times each of their neighbours.
+        cut at steps longer than `gap` times each of their neighbours. A map (`discrete`) must have
+        equal steps, and neither positions nor derivatives.
         """
         offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         columns = {name: parts.pop(name) for name in _COLUMNS & parts.keys()}
@@ -224,9 +245,13 @@ class Dataset:
             names = derivative_names or [f"d{name}/dt" for name in data.state_names]
             check_finite(data.derivatives, names, locator)
         check_increasing(data.times, offsets, data.time_name, locator, grouped=grouped)
+        if discrete:
+            has_rates = bool(positions) or data.derivatives is not None
+            check_map(data.times, offsets, data.time_name, locator, has_rates=has_rates)
+            data = data.with_parts(step=step_of_runs(data))
         if is_chunk:
             return data
-        data = split_at_gaps(data, gap)
+        data = data if discrete else split_at_gaps(data, gap)
         if positions:
             check_moving(data.states, data.state_names, offsets, tuple(positions), data.source)
         warn_constant(data.states, data.state_names, data.source)
@@ -273,6 +298,15 @@ class Dataset:
         """Return for each run whether its time steps agree to the relative tolerance."""
         return have_equal_steps(self.times, self.offsets, tolerance)
 
+    def rows_with_next(self) -> Int[np.ndarray, " M"]:
+        """Return the rows whose own and next states were measured, and not filled in."""
+        has_next = np.ones(self.n_samples, dtype=bool)
+        has_next[self.offsets[1:] - 1] = False
+        if self.filled is not None:
+            is_measured = np.asarray(~self.filled.any(axis=1))
+            has_next &= is_measured & np.append(is_measured[1:], False)
+        return np.flatnonzero(has_next)
+
     def step_of_run(self) -> Float[np.ndarray, " R"]:
         """Return the mean time step of each run."""
         return mean_steps(self.times, self.offsets)
@@ -288,6 +322,7 @@ class Dataset:
     velocity_of = FromSchema(lambda schema: schema.velocity_of)
     estimated = FromSchema(lambda schema: schema.estimated)
     time_input = FromSchema(lambda schema: schema.time_input)
+    discrete = FromSchema(lambda schema: schema.discrete)
     is_measured = FromSchema(lambda schema: schema.is_measured)
     given_rates = FromSchema(lambda schema: schema.given_rates)
 
@@ -442,6 +477,18 @@ class Dataset:
     def _repr_html_(self) -> str:
         """Return a table of variables with units and ranges, for notebooks."""
         return html_overview(self)
+
+
+def step_of_runs(data: Dataset) -> float:
+    """Return the median time between rows; refuse runs of single rows or with unequal steps."""
+    steps = np.diff(data.times)[np.diff(data.run_of_row) == 0]
+    step = float(np.median(steps)) if len(steps) else np.nan
+    if not len(steps) or (np.abs(steps - step) > EQUAL_MAP_STEPS * step).any():
+        raise DataError(
+            f"{data.source}: a map needs runs of at least 2 rows with equal time steps. Split the "
+            f"runs where rows are missing."
+        )
+    return step
 
 
 def _warn_renamed(former: str, name: str) -> None:

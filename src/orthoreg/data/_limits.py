@@ -11,6 +11,9 @@ PLAN_ROWS = 20_000
 """Maximum number of rows, in whole runs, for decisions on windows and on the growth of noise. The
 relative error of a variance is then 1%, sqrt(2 / N)."""
 
+MAP_NOISE_ROWS = 3_000
+"""Rows from which the noise of a map is estimated. The relative error of a variance is then 3%."""
+
 RADIAN_ROWS = 16.0
 """Number of rows in which a state moves by its standard deviation: 100 per period of a sine. With
 more rows, trajectory segments are proportionally longer, so that they contain as much motion."""
@@ -18,6 +21,9 @@ more rows, trajectory segments are proportionally longer, so that they contain a
 GAP = 10.0
 """Multiple of the neighbouring time steps above which a step is a gap. Random sampling times have
 no step ten times as long as each of the ten steps next to it."""
+
+EQUAL_MAP_STEPS = 1e-3
+"""Relative difference of time steps of a map: times in files are rounded."""
 
 BURST = 20
 """Minimum mean number of rows of the parts of a run. Shorter parts are bursts of samples, not

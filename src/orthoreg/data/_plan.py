@@ -10,12 +10,14 @@ from jaxtyping import Bool, Float
 
 from ..smoothing import (
     MIN_POLYNOMIAL_ROWS,
+    MapNoise,
     Outliers,
     Smoother,
     Windows,
     best_polynomial,
     best_smoother,
     bump_windows,
+    estimate_map_noise,
     estimate_noise,
     estimate_noise_growth,
     find_outliers,
@@ -120,8 +122,19 @@ class Plan:
 
     @_decision
     def _level(self) -> tuple[Float[np.ndarray, " n"], Bool[np.ndarray, " n"]]:
-        level, is_noise = estimate_noise(self.data.times, self.data.states, self.data.offsets)
+        data = self.data
+        if data.discrete:
+            level = self.map_noise.state
+            return level, level > 0
+        level, is_noise = estimate_noise(data.times, data.states, data.offsets)
         return _read_only(level), _read_only(is_noise)
+
+    @_decision
+    def map_noise(self) -> MapNoise:
+        """The noise of the states of a map, and of predictions of the next state."""
+        subset = self.data.subsample_rows(limits.MAP_NOISE_ROWS)
+        noise = estimate_map_noise(subset.variables, subset.n_states, subset.offsets)
+        return MapNoise(*map(_read_only, noise))
 
     @property
     def noise(self) -> Float[np.ndarray, " n"]:
@@ -163,6 +176,8 @@ class Plan:
 
     @_decision
     def _growth(self) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"]]:
+        if self.data.discrete:  # trajectories show it, not neighbouring rows
+            return np.zeros(self.data.n_states), np.mean(self.data.states**2, axis=0)
         subset = self.data.subsample(limits.PLAN_ROWS)
         smoothed = subset.plan.smoothed
         growth = estimate_noise_growth(subset.states, smoothed)
@@ -189,6 +204,8 @@ class Plan:
     def outliers(self) -> Outliers:
         """Outliers of measured states."""
         columns = None if self.parent is None else self.parent.outliers.columns
+        if self.data.discrete:  # a row of a map may be far from its neighbours
+            columns = np.zeros(self.data.n_states, dtype=bool)
         return find_data_outliers(self.data, columns)
 
     @cached_property
@@ -204,6 +221,8 @@ class Plan:
     def smoother(self) -> Smoother:
         """The polynomials that smooth measured states; estimated velocities are smooth already."""
         clean = self.clean
+        if clean.discrete:  # neighbouring rows of a map are not alike
+            return Smoother(self.noise, *np.ones((2, clean.n_states), dtype=np.int64))
         return best_smoother(clean.times, clean.states, clean.offsets, clean.is_measured)
 
     @cached_property
@@ -220,6 +239,8 @@ class Plan:
 
         At least 1. A sine moves by its standard deviation in about a radian.
         """
+        if self.data.discrete:
+            return 1.0
         subset = self.data.subsample(limits.PLAN_ROWS)
         smoothed = subset.plan.smoothed
         changes = np.diff(smoothed, axis=0)[np.diff(subset.run_of_row) == 0]

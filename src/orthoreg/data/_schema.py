@@ -52,6 +52,8 @@ class Schema:
         states that were not measured: velocities estimated from positions.
     time_input
         the last input, if it is time, for equations that depend on time.
+    step
+        time between rows of a map x[k+1] = f(x[k], u[k]); None for a flow dx/dt = f(x, u).
 
     Examples
     --------
@@ -68,6 +70,12 @@ class Schema:
     velocity_of: Mapping[str, str] = field(default_factory=dict)
     estimated: tuple[str, ...] = ()
     time_input: str | None = None
+    step: float | None = None
+
+    @property
+    def discrete(self) -> bool:
+        """Whether the equations are a map, which gives the state at the next row."""
+        return self.step is not None
 
     @property
     def variable_names(self) -> tuple[str, ...]:
@@ -119,6 +127,7 @@ class Schema:
             "velocity_of": dict(self.velocity_of),
             "estimated": list(self.estimated),
             "clock": self.time_input or "",
+            "step": self.step,
         }
 
     @classmethod
@@ -126,7 +135,8 @@ class Schema:
         """Return the schema from such data; raise ValueError, TypeError or KeyError if it is
         invalid.
 
-        Files written before time could be an input have no 'clock'.
+        Files written before time could be an input have no 'clock', and those written before
+        equations could be a map have no 'step'.
         """
         columns, time_input = values["columns"], values.get("clock") or None
         schema = cls(
@@ -138,7 +148,10 @@ class Schema:
             velocity_of=dict(values["velocity_of"]),
             estimated=tuple(values["estimated"]),
             time_input=time_input,
+            step=None if values.get("step") is None else float(values["step"]),
         )
+        if schema.step is not None and not 0 < schema.step < np.inf:
+            raise ValueError("the step of a map must be a positive number")
         pairs = (*schema.units.items(), *schema.velocity_of.items())
         names = (*schema.variable_names, *schema.estimated, schema.time_name, *sum(pairs, ()))
         names += tuple(name for name in (schema.group_name, time_input) if name is not None)

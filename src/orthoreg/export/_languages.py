@@ -8,11 +8,14 @@ import numpy as np
 
 from ..field.hybrid import HybridField
 from ._steps import (
+    FLOW,
+    MAP,
     AbstractDialect,
     Affine,
     ConstantArray,
     Reduced,
     Vector,
+    Wording,
     array,
     described,
     numbers,
@@ -22,19 +25,20 @@ from ._steps import (
 
 _NUMBERS_PER_LINE = 4
 
-_C = """/* Vector field written by orthoreg, in C99. Link with the mathematics library, -lm.
+_C = """/* {words.title} written by orthoreg, in C99. Link with the mathematics library, -lm.
 
-   vector_field writes the derivatives at the variables z into dxdt; both may be the same array.
+   {words.function} writes the {words.elements} at the variables z into {words.result}; both may be
+   the same array.
 
 {described}
 */
 
 #include <math.h>
 {parts}
-void vector_field(const double *z, double *dxdt)
+void {words.function}(const double *z, double *{words.result})
 {{
 {body}
-    for (int i = 0; i < {n_outputs}; i++) dxdt[i] = f[i];
+    for (int i = 0; i < {n_outputs}; i++) {words.result}[i] = f[i];
 }}
 """
 _SIGN = """
@@ -51,8 +55,9 @@ static double heaviside(double value)
 """
 
 
-def to_c(field: HybridField, outputs: Sequence[str]) -> str:
-    """Return a C99 file with `void vector_field(const double *z, double *dxdt)`.
+def to_c(field: HybridField, outputs: Sequence[str], *, words: Wording = FLOW) -> str:
+    """Return a C99 file with `void vector_field(const double *z, double *dxdt)`, for a map
+    `next_state`.
 
     The file needs only the C library and includes the residual with all digits of its weights.
     """
@@ -60,8 +65,9 @@ def to_c(field: HybridField, outputs: Sequence[str]) -> str:
     lines = [] if steps.uses_variables else ["(void)z;"]
     lines += [f"double {name}[{size}];" for name, size in steps.vectors.items()]
     lines += dialect.lines(steps.steps)
-    names = described(field.features.variables, outputs, "{}[{}]")
+    names = described(field.features.variables, outputs, "{}[{}]", words=words)
     return _C.format(
+        words=words,
         described="\n".join(f"   {line}" for line in names),
         parts="".join([*dialect.called_helpers(steps), *map(dialect.constant, steps.constants)]),
         n_outputs=len(outputs),
@@ -128,18 +134,18 @@ def _braces(row: np.ndarray) -> str:
     return "{" + ",\n    ".join(lines) + "}"
 
 
-_JULIA = """# Vector field written by orthoreg, in Julia; needs no package.
+_JULIA = """# {words.title} written by orthoreg, in Julia; needs no package.
 #
-# vector_field(z) returns the derivatives dxdt at the variables z, a vector.
-# For DifferentialEquations.jl: ODEProblem((x, p, t) -> vector_field({call}), x0, (0.0, 10.0))
+# {words.function}(z) returns the {words.elements} {words.result} at the variables z, a vector.
+{usage}
 #
 {described}
 
 module OrthoregField
 
-export vector_field
+export {words.function}
 {parts}
-function vector_field(z)
+function {words.function}(z)
 {body}
     return f
 end
@@ -159,16 +165,24 @@ _JULIA_HELPERS = {
 }
 
 
-def to_julia(field: HybridField, outputs: Sequence[str], n_states: int) -> str:
+def to_julia(
+    field: HybridField, outputs: Sequence[str], n_states: int, *, words: Wording = FLOW
+) -> str:
     """Return a Julia file with `vector_field(z)`.
 
     It needs no package and includes the residual with all digits of its weights.
     """
     steps, dialect = steps_of(field), _Julia()
-    names = described(field.features.variables, outputs, "{}[{}]", first=1)
+    names = described(field.features.variables, outputs, "{}[{}]", first=1, words=words)
     helpers = "".join(f"\n{source}\n" for source in dialect.called_helpers(steps))
+    call = "x" if len(field.features.variables) == n_states else "[x; u(t)]"
+    problem = f"ODEProblem((x, p, t) -> vector_field({call}), x0, (0.0, 10.0))"
+    usage = f"# For DifferentialEquations.jl: {problem}"
+    if words is MAP:
+        usage = f"# for k in 1:100; x = next_state({call.replace('u(t)', 'u[:, k]')}); end"
     return _JULIA.format(
-        call="x" if len(field.features.variables) == n_states else "[x; u(t)]",
+        words=words,
+        usage=usage,
         described="\n".join(f"# {line}" for line in names),
         parts=helpers + "".join(map(dialect.constant, steps.constants)),
         body="\n".join(f"    {line}" for line in dialect.lines(steps.steps)),
@@ -217,18 +231,19 @@ class _Julia(AbstractDialect):
         yield f"{step.name} = {dict(min='minimum', sum='sum')[step.kind]}({step.vector})"
 
 
-_MATLAB = """function dxdt = vector_field(z)
-% Vector field written by orthoreg, for MATLAB and GNU Octave; needs no toolbox. Save it as
-% vector_field.m.
+_MATLAB = """function {words.result} = {words.function}(z)
+% {words.title} written by orthoreg, for MATLAB and GNU Octave; needs no toolbox. Save it as
+% {words.function}.m.
 %
-% vector_field(z) returns the derivatives dxdt at the variables z, both as columns.
-% [t, x] = ode45(@(t, x) vector_field({call}), [0 10], x0);
+% {words.function}(z) returns the {words.elements} {words.result} at the variables z, both as
+% columns.
+{usage}
 %
 {described}
 {constants}
     z = z(:);
 {body}
-    dxdt = f;
+    {words.result} = f;
 end
 {helpers}"""
 # NaN as in NumPy, where MATLAB would return complex numbers
@@ -243,15 +258,22 @@ _MATLAB_HELPERS = {
 _TWO = {"real_power": "x, p"}
 
 
-def to_matlab(field: HybridField, outputs: Sequence[str], n_states: int) -> str:
+def to_matlab(
+    field: HybridField, outputs: Sequence[str], n_states: int, *, words: Wording = FLOW
+) -> str:
     """Return the file vector_field.m, a function for MATLAB and GNU Octave.
 
     It needs no toolbox and includes the residual with all digits of its weights.
     """
     steps, dialect = steps_of(field), _Matlab()
-    names = described(field.features.variables, outputs, "{}({})", first=1)
+    names = described(field.features.variables, outputs, "{}({})", first=1, words=words)
+    call = "x" if len(field.features.variables) == n_states else "[x; u(t)]"
+    usage = f"% [t, x] = ode45(@(t, x) vector_field({call}), [0 10], x0);"
+    if words is MAP:
+        usage = f"% for k = 1:100, x = next_state({call.replace('u(t)', 'u(:, k)')}); end"
     return _MATLAB.format(
-        call="x" if len(field.features.variables) == n_states else "[x; u(t)]",
+        words=words,
+        usage=usage,
         described="\n".join(f"% {line}" for line in names),
         constants="".join(map(dialect.constant, steps.constants)),
         body="\n".join(f"    {line}" for line in dialect.lines(steps.steps)),

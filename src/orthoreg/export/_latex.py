@@ -19,7 +19,7 @@ from ..terms import (
     power,
     split_fraction,
 )
-from ._text import GREEK, LETTERS, absolute, is_negative, printed, symbol
+from ._text import GREEK, LETTERS, PrintedEquation, absolute, is_negative, printed, symbol
 
 _ESCAPES = {
     "\\": r"\backslash{}", "^": r"\wedge{}", "~": r"\sim{}", " ": "~", '"': "''", "`": "'",
@@ -36,18 +36,20 @@ def to_latex(
     precision: int = 4,
     velocity_of: Mapping[str, str] | None = None,
     known: Mask | None = None,
+    *,
+    discrete: bool = False,
 ) -> list[str]:
     r"""Return one line per equation, with terms in the order of the library.
 
     A residual is a function r of all variables: \dot{\omega} = -1.042\,\sin\left(\theta\right) +
     r_{\omega}\left(...\right). If theta_dot is the velocity of theta, \ddot{\theta} = ... replaces
-    both equations. `known` terms are marked as given.
+    both equations. Those of a map (`discrete`) are x_{k+1} = ... `known` terms are marked as given.
     """
-    equations, field = printed(field, outputs, precision, velocity_of, known)
+    equations, field = printed(field, outputs, precision, velocity_of, known, discrete=discrete)
     variables = ", ".join(latex_name(name) for name in field.features.variables)
     lines = []
     for equation in equations:
-        left = latex_name(equation.name, derivatives=equation.order)
+        left = _left(equation)
         if equation.rate is not None:
             lines.append(f"{left} = {latex_name(equation.rate)}")
             continue
@@ -69,11 +71,17 @@ def to_latex(
     return lines
 
 
+def _left(equation: PrintedEquation) -> str:
+    if equation.discrete:
+        return latex_name(equation.name, at="k+1")
+    return latex_name(equation.name, derivatives=equation.order)
+
+
 # -- names ---------------------------------------------------------------------------------
 
 
-def latex_name(name: str, derivatives: int = 0) -> str:
-    r"""Return a variable, or its derivative, as a formula.
+def latex_name(name: str, derivatives: int = 0, at: str = "") -> str:
+    r"""Return a variable, its derivative, or its value `at` an index, as a formula.
 
     `phi1` is \phi_{1}, `theta_dot` is \dot{\theta}, `x_max` is x_{\mathrm{max}}, and `prey` is
     \mathrm{prey}.
@@ -83,7 +91,8 @@ def latex_name(name: str, derivatives: int = 0) -> str:
     while dots > 0:
         base = rf"\{'d' * min(dots, 3)}ot{{{base}}}"
         dots -= 3
-    return base + (f"_{{{','.join(map(_letters, parts.below))}}}" if parts.below else "")
+    below = [*map(_letters, parts.below), *([at] if at else [])]
+    return base + (f"_{{{','.join(below)}}}" if below else "")
 
 
 def _letters(text: str) -> str:

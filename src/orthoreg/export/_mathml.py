@@ -98,12 +98,14 @@ def to_mathml(
     velocity_of: Mapping[str, str] | None = None,
     known: Mask | None = None,
     relations: Sequence[MathEquation] = (),
+    *,
+    discrete: bool = False,
 ) -> list[str]:
     """Return one `<math>` element per equation, like `to_latex`.
 
     `relations` replace equations with the same index.
     """
-    equations = math_equations(field, outputs, precision, velocity_of, known)
+    equations = math_equations(field, outputs, precision, velocity_of, known, discrete=discrete)
     written = {relation.index: relation for relation in relations}
     return [written.get(equation.index, equation).element for equation in equations]
 
@@ -136,13 +138,17 @@ def math_equations(
     precision: int = 4,
     velocity_of: Mapping[str, str] | None = None,
     known: Mask | None = None,
+    *,
+    discrete: bool = False,
 ) -> list[MathEquation]:
     """Return the equations as lists of terms."""
-    equations, field = printed(field, outputs, precision, velocity_of, known)
+    equations, field = printed(field, outputs, precision, velocity_of, known, discrete=discrete)
     names = "<mo>,</mo>".join(mathml_name(name) for name in field.features.variables)
     result = []
     for equation in equations:
         left = mathml_name(equation.name, derivatives=equation.order)
+        if discrete:
+            left = mathml_name(equation.name, at=_NEXT)
         if equation.rate is not None:
             rate = mathml_name(equation.rate)
             terms = [MathTerm(rate, rate, None)]
@@ -162,11 +168,17 @@ def math_equations(
 
 
 def equation_mathml(
-    output: str, velocity_of: Mapping[str, str], terms: Sequence[tuple[float, Expression]]
+    output: str,
+    velocity_of: Mapping[str, str],
+    terms: Sequence[tuple[float, Expression]],
+    *,
+    discrete: bool = False,
 ) -> str:
-    """Return the derivative of `output` as a sum of coefficients times formulas."""
+    """Return the derivative of `output`, or its next value (`discrete`), as a sum of coefficients
+    times formulas."""
     position = implied(velocity_of).get(output)
-    text = mathml_name(position or output, derivatives=1 if position is None else 2) + "<mo>=</mo>"
+    left = mathml_name(position or output, derivatives=1 if position is None else 2)
+    text = (mathml_name(output, at=_NEXT) if discrete else left) + "<mo>=</mo>"
     for k, (value, formula) in enumerate(terms):
         sign = _MINUS if value < 0 else "<mo>+</mo>" if k else ""
         text += sign + _term(PrintedTerm(0, False, significant(abs(value), 4), formula, False))
@@ -187,11 +199,15 @@ def _term(term: PrintedTerm) -> str:
 # -- names ---------------------------------------------------------------------------------
 
 
-def mathml_name(name: str, derivatives: int = 0) -> str:
-    """Return a variable or its derivative: letters italic with dots, words upright with primes."""
+_NEXT = "<mi>k</mi><mo>+</mo><mn>1</mn>"
+
+
+def mathml_name(name: str, derivatives: int = 0, at: str = "") -> str:
+    """Return a variable, its derivative, or its value `at` an index: letters italic with dots,
+    words upright with primes."""
     parts = symbol(name)
     base, dots = _letters(parts.base), parts.dots + derivatives
-    below = "<mo>,</mo>".join(_letters(part) for part in parts.below)
+    below = "<mo>,</mo>".join([*map(_letters, parts.below), *([at] if at else [])])
     is_word = len(LETTERS.get(parts.base, parts.base)) > 1
     # primes as text, because those of fonts without mathematical tables are placed too high
     primes = "<mtext>" + "'" * dots + "</mtext>" if is_word and dots else ""

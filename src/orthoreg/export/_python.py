@@ -13,15 +13,15 @@ from ..field.gate import FARTHEST, SHARPNESS, Region
 from ..field.hybrid import HybridField
 from ..physics import SymmetricBasis
 from ..terms import to_text
-from ._steps import Network, networks
+from ._steps import FLOW, Network, Wording, networks
 
 _PYTHON = '''"""{title}"""
 
 import numpy as np
 
 
-def vector_field(variables):
-    """Derivatives at variables of shape (N, {n_variables}) or ({n_variables},).
+def {words.function}(variables):
+    """{description} at variables of shape (N, {n_variables}) or ({n_variables},).
 
 {variables}
     """
@@ -38,8 +38,8 @@ def vector_field(variables):
 '''
 
 
-def to_python(field: HybridField, outputs: Sequence[str]) -> str:
-    """Return a module with one function, `vector_field`, that needs only NumPy.
+def to_python(field: HybridField, outputs: Sequence[str], *, words: Wording = FLOW) -> str:
+    """Return a module with one function, `vector_field` or `next_state`, that needs only NumPy.
 
     The residual is included with all digits of its weights.
     """
@@ -51,9 +51,11 @@ def to_python(field: HybridField, outputs: Sequence[str]) -> str:
     equations = _sums(field.coefficients, formulas)
     described = [
         f"    Column {i} is {name!r}." for i, name in enumerate(field.features.variables)
-    ] + [f"    Result {c} is the derivative of {name!r}." for c, name in enumerate(outputs)]
+    ] + [f"    Result {c} is the {words.element} of {name!r}." for c, name in enumerate(outputs)]
     return _PYTHON.format(
-        title="Vector field written by orthoreg.",
+        title=f"{words.title} written by orthoreg.",
+        words=words,
+        description=words.elements.capitalize(),
         n_variables=len(names),
         variables="\n".join(described).replace("\\", "\\\\").replace('"""', "'''"),
         rows="\n".join(f"            {equation}," for equation in equations),

@@ -9,7 +9,7 @@ import abc
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 from jaxtyping import Float
@@ -416,14 +416,34 @@ def numbers(values: Any, joined_by: str = ", ") -> str:
     return joined_by.join(map(repr, array(values).tolist()))
 
 
+@final
+class Wording(NamedTuple):
+    """Words of exported source: what the function is, its name, its result, what the elements of
+    the result are, and one of them."""
+
+    title: str
+    function: str
+    result: str
+    elements: str
+    element: str
+
+
+FLOW = Wording("Vector field", "vector_field", "dxdt", "derivatives", "derivative")
+MAP = Wording("Map", "next_state", "x_next", "next states", "next value")
+
+
 def described(
-    variables: Sequence[str], outputs: Sequence[str], vector: str, first: int = 0
+    variables: Sequence[str],
+    outputs: Sequence[str],
+    vector: str,
+    first: int = 0,
+    words: Wording = FLOW,
 ) -> list[str]:
     """Return comments on the elements of z and of the result; `vector` formats an element."""
     return [
         *(f"{vector.format('z', i)} is {shown(name)}" for i, name in enumerate(variables, first)),
         *(
-            f"{vector.format('dxdt', c)} is the derivative of {shown(name)}"
+            f"{vector.format(words.result, c)} is the {words.element} of {shown(name)}"
             for c, name in enumerate(outputs, first)
         ),
     ]

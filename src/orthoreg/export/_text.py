@@ -14,6 +14,7 @@ import numpy as np
 
 from .._common.arrays import Mask
 from .._common.errors import InputError
+from .._common.notation import left_side, next_values
 from ..field.hybrid import HybridField
 from ..terms import (
     Expression,
@@ -88,9 +89,13 @@ def implied(velocity_of: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def equation_names(outputs: Sequence[str], velocity_of: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the names whose derivatives are the left sides: theta' for theta_dot in theta'' =
-    ..."""
+def equation_names(
+    outputs: Sequence[str], velocity_of: Mapping[str, str], *, discrete: bool = False
+) -> tuple[str, ...]:
+    """Return the names whose derivatives are the left sides: theta' for theta_dot in theta'' = ...
+    For a map (`discrete`), they are the left sides themselves, x[k+1]."""
+    if discrete:
+        return next_values(outputs)
     positions = implied(velocity_of)
     return tuple(f"{positions[name]}'" if name in positions else name for name in outputs)
 
@@ -113,15 +118,17 @@ def equations(
     velocity_of: Mapping[str, str] | None = None,
     known: Mask | None = None,
     written: Mapping[int, str] | None = None,
+    *,
+    discrete: bool = False,
 ) -> list[str]:
     """Return one line per equation, "omega' = -1.042 sin(theta) + residual".
 
     Coefficients that are `known` are marked: "omega' = -9.81 sin(theta) (given) - 0.1042 omega".
     `written` are lines that replace equations. If theta_dot is the velocity of theta, theta'' = ...
-    replaces both equations.
+    replaces both equations. Those of a map (`discrete`) are x[k+1] = ...
     """
     parts, field = printed(field, outputs, precision, velocity_of, known)
-    names = equation_names(outputs, velocity_of or {})
+    names = equation_names(outputs, velocity_of or {}, discrete=discrete)
     lines = []
     for equation in parts:
         right = ""
@@ -139,7 +146,7 @@ def equations(
                 right += f" {sign} {body}" if right else f"{sign.strip('+')}{body}"
             if equation.has_residual:
                 right = f"{right} + residual" if right else "residual"
-        lines.append(f"{names[equation.index]}' = {right or '0'}")
+        lines.append(f"{left_side(names[equation.index])} = {right or '0'}")
     return lines
 
 
@@ -212,7 +219,7 @@ class PrintedTerm:
 @final
 @dataclass(frozen=True)
 class PrintedEquation:
-    """An equation for the derivative of `name` of this `order`.
+    """An equation for the derivative of `name` of this `order`, or for its next value (`discrete`).
 
     `rate` is the state that the derivative equals, if given. `is_given` is true if nothing was
     learned.
@@ -225,6 +232,7 @@ class PrintedEquation:
     has_residual: bool
     is_given: bool
     rate: str | None = None
+    discrete: bool = False
 
 
 def printed(
@@ -233,6 +241,8 @@ def printed(
     precision: int = 4,
     velocity_of: Mapping[str, str] | None = None,
     known: Mask | None = None,
+    *,
+    discrete: bool = False,
 ) -> tuple[list[PrintedEquation], HybridField]:
     """Return the equations to print, and the field with the printed numbers."""
     check_precision(precision)
@@ -264,6 +274,7 @@ def printed(
                 tuple(terms),
                 has_residual(field, c),
                 is_given(field, c, known),
+                discrete=discrete,
             )
         )
     return result, field

@@ -19,6 +19,7 @@ from ._verdict import judged_error
 from ._words import listed, rates
 from .diagnoses import (
     chaotic,
+    discrete,
     few_rows,
     lag,
     larger_library,
@@ -48,7 +49,11 @@ def advise(
     `complete` equations. `at_bounds` are the names of estimates at a bound.
     """
     period = None if seen is None or seen.motion is None else seen.motion.period
-    few = None if data is None else few_rows(data, len(field.features.terms), period)
+    mapped = None
+    if data is not None and any(equation.status not in _GOOD for equation in scores.equations):
+        mapped = discrete(data, period)
+    resolved = period if mapped is None else None
+    few = None if data is None else few_rows(data, len(field.features.terms), resolved)
     if seen is None or len(seen.samples.targets) < limits.MIN_ROWS:
         return () if few is None else (few,)
     features = field.features
@@ -61,22 +66,25 @@ def advise(
         if equation.status != "constant" and c not in complete
     }
     items = _remedies(field, library, seen, excess)
+    items = items if mapped is None else [mapped, *items]
     if few is not None:
         items.append(few)
     motion = seen.motion
-    if data is None or motion is None:
+    if data is None or (motion is None and not data.discrete):
         return tuple(items)
-    lagging = lag(motion.data)
-    if lagging is not None:
-        items.append(lagging)
-    if any(equation.status not in _GOOD for equation in scores.equations):
-        loud = _noise(data, motion, np.sqrt(np.maximum(seen.size, 1e-300)))
-        if loud is not None:
-            items.append(loud)
+    if motion is not None:
+        lagging = lag(motion.data)
+        if lagging is not None:
+            items.append(lagging)
+        is_wrong = any(equation.status not in _GOOD for equation in scores.equations)
+        if is_wrong and mapped is None:
+            loud = _noise(data, motion, np.sqrt(np.maximum(seen.size, 1e-300)))
+            if loud is not None:
+                items.append(loud)
     ambiguous = [score.equation for score in scores.equations if score.is_ambiguous]
     if ambiguous:
         items.append(ambiguous_advice(ambiguous))
-    items += _limits(field, data, motion.noise_level, scores)
+    items += _limits(field, data, seen.noise_level, scores)
     unexplained = {
         c: equation.equation
         for c, equation in zip(places, scores.equations, strict=True)
@@ -128,7 +136,7 @@ def _noise(data: Dataset, motion: Motion, size: Float[np.ndarray, " n"]) -> Advi
     measured, rates = data.is_measured, data.given_rates
     states = [int(i) for i in np.flatnonzero(measured)]
     learned = [i if measured[rates.get(i, i)] else rates[i] for i in states]
-    labels = equation_names(data.state_names, data.velocity_of)
+    labels = equation_names(data.state_names, data.velocity_of, discrete=data.discrete)
     return noise(
         tuple(data.state_names[i] for i in states),
         motion.noise_level[states],

@@ -11,7 +11,7 @@ from ._words import whole_percent
 
 CODES = (
     "second-order", "larger-library", "missing-variable", "time-dependent", "few-rows", "lag",
-    "noise", "chaotic", "explain",
+    "noise", "chaotic", "explain", "discrete",
 )  # fmt: skip
 """Codes of advice; a stable interface for programs."""
 

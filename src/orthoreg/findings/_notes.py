@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from .._common.notation import left_side
 from . import _limits as limits
 from ._findings import CertificateRow
 from ._words import interval, listed, percent
@@ -34,7 +35,8 @@ def certificate_notes(
         else:
             reason = "terms that were left out; decrease sparsity to include them"
         notes.append(
-            f"{percent(row.library_share)} of the residual of {row.equation}' could be represented "
+            f"{percent(row.library_share)} of the residual of {left_side(row.equation)} could be "
+            f"represented "
             f"by library {reason}."
         )
     return notes
@@ -93,7 +95,7 @@ def in_units(units: Mapping[str, str]) -> str:
 
 def given_rates(velocity_of: Mapping[str, str], estimated: Sequence[str]) -> str:
     """Return a note on second-order equations and on velocities that were not measured."""
-    given = listed([f"{position}' = {rate}" for position, rate in velocity_of.items()])
+    given = listed([f"{left_side(position)} = {rate}" for position, rate in velocity_of.items()])
     are = "is" if len(velocity_of) == 1 else "are"
     text = f"{given} {are} given, not learned"
     if estimated:
@@ -142,8 +144,8 @@ def held_by_a_bound(equation: str, terms: Sequence[str]) -> str:
     """Return a note on coefficients at a bound."""
     are = "is" if len(terms) == 1 else "are"
     return (
-        f"In {equation}', {listed(terms)} {are} at the bound: the data favour a coefficient beyond "
-        f"the bound."
+        f"In {left_side(equation)}, {listed(terms)} {are} at the bound: the data favour a "
+        f"coefficient beyond the bound."
     )
 
 

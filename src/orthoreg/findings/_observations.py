@@ -13,7 +13,7 @@ from typing import final
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from ..data import Rows
+from ..data import Dataset, Rows
 from ..export import equation_names
 from ..terms import AbstractLibrary, FeatureMap, bind
 from . import _limits as limits
@@ -50,6 +50,7 @@ class Observations:
     time also have the motion they come from, its second derivatives with their noise, and a mask of
     the rows away from the ends of a run. `labels` are the names whose derivatives the equations
     give: theta' for a second-order equation. `constants` are the model's constants inside terms.
+    `map_data` are the runs of a map.
     """
 
     samples: Rows
@@ -60,6 +61,7 @@ class Observations:
     inner: Bool[np.ndarray, " N"] | None = None
     labels: tuple[str, ...] = ()
     constants: Mapping[str, float] = field(default_factory=dict)
+    map_data: Dataset | None = None
 
     def bind(
         self,
@@ -77,11 +79,30 @@ class Observations:
         """The mean square of each derivative."""
         return np.mean(self.samples.targets**2, axis=0)
 
+    @property
+    def data(self) -> Dataset | None:
+        """The runs in time; None for states and derivatives without times."""
+        return self.map_data if self.motion is None else self.motion.data
+
+    @property
+    def noise_level(self) -> Float[np.ndarray, " n"]:
+        """The noise of each state over its standard deviation; zero if it is not known."""
+        if self.motion is not None:
+            return self.motion.noise_level
+        if self.map_data is None:
+            return np.zeros(1)
+        return self.map_data.plan.noise / np.maximum(self.map_data.states.std(axis=0), 1e-300)
+
     def first_order(self) -> Determination | None:
         """Return how far the variables determine the derivatives; None without runs in time."""
+        samples = self.samples
+        if self.map_data is not None:
+            return determination(
+                samples.variables, samples.targets, samples.run_of_row, apart=1,
+                point_noise=_map_noise(self.map_data), noise=self.noise,
+            )  # fmt: skip
         if self.motion is None or self.inner is None:
             return None
-        samples = self.samples
         noise = _point_noise(samples, self.motion)
         return self._determination(samples.variables, samples.targets, noise, self.noise)
 
@@ -147,6 +168,29 @@ def of_motion(motion: Motion) -> Observations:
         samples, noise, motion, motion.curvature[rows], motion.curvature_noise, motion.inner[rows],
         equation_names(data.state_names, data.velocity_of),
     )  # fmt: skip
+
+
+def of_map(data: Dataset) -> Observations:
+    """Return the observations of a map: next states, with the noise of both rows."""
+    every = data.rows_with_next()
+    rows = every[spaced(len(every), limits.MAX_ROWS_OBSERVED)]
+    samples = Rows(
+        data.variables[rows],
+        data.states[rows + 1],
+        np.unique(data.run_of_row[rows], return_inverse=True)[1],
+        np.zeros(data.n_states),
+        data.variable_names,
+        data.state_names,
+        data.times[rows],
+    )
+    labels = equation_names(data.state_names, {}, discrete=True)
+    noise = data.plan.map_noise.prediction**2
+    return Observations(samples, noise, labels=labels, map_data=data)
+
+
+def _map_noise(data: Dataset) -> Float[np.ndarray, " V"]:
+    """The standard deviation of the noise of each variable of a map; inputs count as exact."""
+    return np.concatenate([data.plan.noise, np.zeros(len(data.input_names))])
 
 
 def of_samples(samples: Rows) -> Observations:

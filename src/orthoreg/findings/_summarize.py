@@ -7,6 +7,7 @@ from typing import Any, final
 import numpy as np
 from jaxtyping import Bool
 
+from .._common.notation import left_side
 from ..data import Dataset, Rows
 from ..diagnostics import Certificate
 from ..export import equation_names, learned_equations
@@ -49,7 +50,7 @@ from ._notes import (
     thinned,
     weak_form,
 )
-from ._observations import Observations, of_motion, of_samples
+from ._observations import Observations, of_map, of_motion, of_samples
 from ._scores import derivative_scores, forecast_sample, forecast_scores
 from ._verdict import verdict_of
 
@@ -72,11 +73,13 @@ class Subject:
     marks given coefficients. `complete` are the equations to which no terms can be added, `systems`
     the equations with several derivatives, `paths` the selections of terms. `accepted` are the
     terms added to the library, by equation. `correlations` are correlations of estimates,
-    `at_bounds` the estimates at a bound.
+    `at_bounds` the estimates at a bound. `discrete` is true if the
+    equations are a map.
     """
 
     equations: tuple[str, ...]
     outputs: tuple[str, ...]
+    discrete: bool
     velocity_of: Mapping[str, str]
     given: tuple[str, ...]
     parameters: tuple[tuple[str, float, tuple[float, float] | None], ...]
@@ -105,7 +108,7 @@ class Subject:
     @property
     def labels(self) -> tuple[str, ...]:
         """The names whose derivatives the equations give: theta' for a second-order equation."""
-        return equation_names(self.outputs, self.velocity_of)
+        return equation_names(self.outputs, self.velocity_of, discrete=self.discrete)
 
     @property
     def learned(self) -> list[int]:
@@ -167,7 +170,7 @@ def summarize(
     rows = _count(data, samples)
     if rows is None:
         notes.append(NO_DATA)
-    elif seen is not None and len(seen.samples.targets) < rows:
+    elif seen is not None and len(seen.samples.targets) < _countable(data, rows):
         notes.append(thinned(len(seen.samples.targets), rows))
     where = "on the rows of the fit" if seen is None else "on held-out rows"
     return Findings(
@@ -227,7 +230,7 @@ def _bound_notes(subject: Subject) -> list[str]:
         if equation.active_bounds:
             notes.append(held_by_a_bound(equation.equation, equation.active_bounds))
             mentioned |= {
-                f"{labels.get(equation.equation, equation.equation)}': {t}"
+                f"{left_side(labels.get(equation.equation, equation.equation))}: {t}"
                 for t in equation.active_bounds
             }
     remaining = [name for name in subject.at_bounds if name not in mentioned]
@@ -237,6 +240,8 @@ def _bound_notes(subject: Subject) -> list[str]:
 def _observations(
     subject: Subject, data: Dataset | None, samples: Rows | None
 ) -> Observations | None:
+    if data is not None and data.discrete:
+        return of_map(data)
     if data is not None:
         motion = motion_of(data, subject.differentiation)
         return None if motion is None else of_motion(motion)
@@ -254,6 +259,11 @@ def _count(data: Dataset | None, samples: Rows | None) -> int | None:
     if data is not None:
         return data.n_samples
     return None if samples is None else len(samples.targets)
+
+
+def _countable(data: Dataset | None, rows: int) -> int:
+    """The number of rows with a derivative, or with a next state for a map."""
+    return len(data.rows_with_next()) if data is not None and data.discrete else rows
 
 
 def _scores(
@@ -344,7 +354,7 @@ def _confounded(subject: Subject) -> tuple[ConfoundedTerms, ...]:
             names[pair.term],
             names[pair.other],
             pair.correlation,
-            f"{subject.labels[pair.equation]}': {pair.advice}",
+            f"{left_side(subject.labels[pair.equation])}: {pair.advice}",
         )
         for pair in subject.evidence.pairs
         if pair.equation in subject.learned

@@ -5,6 +5,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from .._common.notation import left_side, target_word
 from . import _limits as limits
 from ._findings import (
     CertificateRow,
@@ -125,7 +126,7 @@ def path_table(paths: Sequence[PathRow]) -> Any:
     None if no selection chose the terms."""
     rows = [
         (
-            f"{path.equation}'",
+            left_side(path.equation),
             sparkline(path.outer),
             "-" if path.used is None else str(path.n_terms[path.used]),
             "-" if path.used is None else number(path.outer[path.used]),
@@ -154,7 +155,7 @@ def sparkline(errors: Sequence[float]) -> str:
 
 
 def _names(row: TermRow) -> tuple[str, str]:
-    return f"{row.equation}'", row.term
+    return left_side(row.equation), row.term
 
 
 def _numbers(row: TermRow) -> tuple[str, str, str]:
@@ -170,7 +171,7 @@ def certificate_table(certificate: Sequence[CertificateRow], orthogonality: floa
     """Return size, overlap and bounds, one row per equation."""
     rows = [
         (
-            f"{row.equation}'",
+            left_side(row.equation),
             str(row.n_terms),
             "<1e-8" if row.fit_error < limits.ROUNDING_ERROR else number(row.fit_error),
             number(row.residual_share),
@@ -186,7 +187,8 @@ def certificate_table(certificate: Sequence[CertificateRow], orthogonality: floa
         "equation", "terms", "error", "residual", "library", "overlap", "penalty", "bound",
         "gap",
     )  # fmt: skip
-    return table("Fit (relative to the size of each derivative)", columns, rows)
+    word = target_word(row.equation for row in certificate)
+    return table(f"Fit (relative to the size of each {word})", columns, rows)
 
 
 def _bound(row: CertificateRow, orthogonality: float) -> str:
@@ -204,8 +206,9 @@ def score_table(title: str, scores: Scores) -> Any:
 
     rows = []
     if scores.r2 is not None:
-        rows.append(("derivative", number(scores.derivative_error)))
-        rows.append(("derivative, R^2", f"{scores.r2:.6f}"))
+        word = target_word(score.equation for score in scores.equations)
+        rows.append((word, number(scores.derivative_error)))
+        rows.append((f"{word}, R^2", f"{scores.r2:.6f}"))
     if scores.forecasts:
         rows.append(("forecast", number(scores.forecast_error)))
         rows.append(("diverged", f"{scores.forecasts_failed} of {scores.forecasts}"))

@@ -4,6 +4,7 @@ trusted."""
 import math
 from collections.abc import Sequence
 
+from .._common.notation import left_side, target_word, variable_of
 from . import _limits as limits
 from ._findings import CertificateRow, EquationScore, Findings, Scores, TermRow, Verdict
 from ._held_out import beyond_noise
@@ -36,18 +37,20 @@ def sentence_of(score: EquationScore, where: str) -> str:
     )  # fmt: skip
     match score.status:
         case "constant":
-            return f"{name} never changes in these data."
+            return f"{variable_of(name)} never changes in these data."
         case "noise-limited":
             return (
-                f"The error of {name}' is {size} {where}, which is comparable with the uncertainty "
-                f"of the derivative, {percent(score.noise or 0.0)}."
+                f"The error of {left_side(name)} is {size} {where}, which is comparable with the "
+                f"uncertainty of the {target_word([name])}, {percent(score.noise or 0.0)}."
             )
         case "explained" | "needs-residual":
-            return f"{subject} {explains} {name}' within {size} {where}{_alone([score])}."
+            return f"{subject} {explains} {left_side(name)} within {size} {where}{_alone([score])}."
         case "roughly-explained":
-            return f"{subject} {explains} {name}' only roughly: the error is {size} {where}."
+            return (
+                f"{subject} {explains} {left_side(name)} only roughly: the error is {size} {where}."
+            )
     verb = "do" if score.has_residual else "does"
-    return f"{subject} {verb} not explain {name}': the error is {size} {where}."
+    return f"{subject} {verb} not explain {left_side(name)}: the error is {size} {where}."
 
 
 def _trajectory_sentence(score: EquationScore) -> str:
@@ -59,11 +62,12 @@ def _trajectory_sentence(score: EquationScore) -> str:
         case "noise-limited" if not score.is_ambiguous:
             return f"{_hidden([score])}."
         case "explained" | "needs-residual" | "noise-limited":
-            text = f"{subject} explain{plural} {score.equation}': {misfit}{_alone_left([score])}"
+            left = left_side(score.equation)
+            text = f"{subject} explain{plural} {left}: {misfit}{_alone_left([score])}"
         case "roughly-explained":
-            text = f"{subject} explain{plural} {score.equation}' only roughly: {misfit}"
+            text = f"{subject} explain{plural} {left_side(score.equation)} only roughly: {misfit}"
         case _:
-            text = f"{subject} {do} not explain {score.equation}': {misfit}"
+            text = f"{subject} {do} not explain {left_side(score.equation)}: {misfit}"
     return f"{text}{_ambiguous([score])}."
 
 
@@ -98,7 +102,7 @@ def _alone_left(scores: Sequence[EquationScore]) -> str:
 
 def _measured(score: EquationScore) -> str:
     """The state by which an equation is judged: the position for second order."""
-    return score.equation.rstrip("'")
+    return variable_of(score.equation)
 
 
 def _hidden(scores: Sequence[EquationScore]) -> str:
@@ -137,7 +141,7 @@ def _ambiguous(scores: Sequence[EquationScore]) -> str:
         return ""
     worst = min(scores, key=lambda score: score.terms_probability or 0.0)
     names = rates([score.equation for score in scores])
-    chosen = f"those of {worst.equation}'" if len(scores) > 1 else "the selected terms"
+    chosen = f"those of {left_side(worst.equation)}" if len(scores) > 1 else "the selected terms"
     return (
         f"; but other terms explain {names} as well: {chosen} are correct with a probability of "
         f"{percent(worst.terms_probability or 0.0)}"
@@ -166,7 +170,7 @@ def verdict_of(scores: Scores, terms: Sequence[TermRow], rows: int | None, where
         text = (
             f"The error of {rates([score.equation for score in limited])} "
             f"({percent(judged_error(worst))} {where}) is comparable with the uncertainty of "
-            f"the derivatives ({percent(worst.noise or 0.0)})"
+            f"the {target_word([worst.equation])}s ({percent(worst.noise or 0.0)})"
         )
         return Verdict("noise-limited", _ended(text, scores, terms, joint="; "))
     rough = _with(moving, "roughly-explained")
@@ -178,7 +182,8 @@ def verdict_of(scores: Scores, terms: Sequence[TermRow], rows: int | None, where
     names = rates([score.equation for score in moving])
     text = f"{_who(moving)} explain {names} within {percent(judged_error(worst))} {where}"
     if judged_error(worst) > limits.GOOD_ERROR:
-        text += f", where derivatives are uncertain by {percent(worst.noise or 0.0)}"
+        words = f"{target_word([worst.equation])}s"
+        text += f", where {words} are uncertain by {percent(worst.noise or 0.0)}"
     text += _alone(moving)
     code = "needs-residual" if _with(moving, "needs-residual") else "explained"
     if forecasts_fail(scores):
@@ -217,7 +222,8 @@ def _ended(text: str, scores: Scores, terms: Sequence[TermRow], *, joint: str) -
         weakest = min(doubtful, key=lambda row: row.probability or 0.0)
         others = f" (and {counted(len(doubtful) - 1, 'other')})" if len(doubtful) > 1 else ""
         text += (
-            f"; the term {weakest.term} of {weakest.equation}'{others} is uncertain, with a "
+            f"; the term {weakest.term} of {left_side(weakest.equation)}{others} is uncertain, "
+            f"with a "
             f"probability of {percent(weakest.probability or 0.0)}"
         )
     return f"{text}."
@@ -241,8 +247,8 @@ def _forecast_words(scores: Scores, joint: str) -> str:
 def _errors(scores: Sequence[EquationScore], where: str) -> str:
     """ "theta' (error 98% on held-out rows) and omega' (35%)", worst first."""
     worst = sorted(scores, key=judged_error, reverse=True)
-    parts = [f"{score.equation}' ({percent(judged_error(score))})" for score in worst]
-    parts[0] = f"{worst[0].equation}' (error {percent(judged_error(worst[0]))} {where})"
+    parts = [f"{left_side(score.equation)} ({percent(judged_error(score))})" for score in worst]
+    parts[0] = f"{left_side(worst[0].equation)} (error {percent(judged_error(worst[0]))} {where})"
     return listed(parts)
 
 
@@ -299,13 +305,15 @@ def _equations(summary: Findings) -> str:
     where = "on held-out rows" if summary.source else "on the rows of the fit"
     if not errors:
         return "The error of the equations was not computed."
-    parts = [f"{percent(error)} of {name}'" for name, error in errors]
+    parts = [f"{percent(error)} of {left_side(name)}" for name, error in errors]
     return f"The error of the equations alone is {listed(parts)} {where}."
 
 
 def _network(rows: list[CertificateRow]) -> str:
     """A sentence on the size of the network and the share that library terms could represent."""
-    parts = [f"{percent(row.residual_share)} of the size of {row.equation}'" for row in rows]
+    parts = [
+        f"{percent(row.residual_share)} of the size of {left_side(row.equation)}" for row in rows
+    ]
     text = f"The network adds {listed(parts)}"
     shared = [row for row in rows if row.residual_share > limits.NOTABLE_RESIDUAL]
     if shared:

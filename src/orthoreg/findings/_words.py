@@ -3,6 +3,8 @@
 import math
 from collections.abc import Sequence
 
+from .._common.notation import left_side
+
 _LEAST_PERCENT = 0.01
 _FEWEST_DIGITS, _MOST_DIGITS = 4, 7  # of the ends of an interval
 _SMALL = 1e-3  # numbers that are written with an exponent rather than zeros
@@ -63,7 +65,7 @@ def interval(low: float, high: float) -> str:
 
 def rates(names: Sequence[str]) -> str:
     """Return the derivatives of these states as text: "theta' and omega'"."""
-    return listed([f"{name}'" for name in names])
+    return listed([left_side(name) for name in names])
 
 
 def listed(names: Sequence[str], most: int = 4) -> str:

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from .._common.arrays import Mask
+from .._common.errors import InputError
 from .._common.progress import step
 from ..data import AnyRows, Dataset, Rows, held_out_rows
 from ..diagnostics import certify
@@ -26,12 +27,12 @@ from ._route import finish, fit, knowledge_of, prepare
 def fit_runs(recipe: Recipe, rows: AnyRows, runs: TrainingRuns) -> Fit:
     """Return the fit of a recipe to runs in time.
 
-    For noisy or coarsely sampled data, the terms and constants are chosen so that trajectories
-    follow the runs, and a residual is fitted only if the equations alone leave more than noise. The
-    residual is dropped if it makes held-out forecasts worse. Constants of equations with a mass
-    matrix are also matched to trajectories, because derivatives hide weak effects such as friction.
-    If the equations leave more than noise and held inputs improve the trajectories, the fit is
-    repeated with held inputs.
+    For noisy or coarsely sampled data and noisy maps, the terms and constants are chosen so that
+    trajectories follow the runs, and a residual is fitted only if the equations alone leave more
+    than noise. The residual is dropped if it makes held-out forecasts worse. Constants of equations
+    with a mass matrix are also matched to trajectories, because derivatives hide weak effects such
+    as friction. If the equations leave more than noise and held inputs improve the trajectories,
+    the fit is repeated with held inputs.
     """
     is_weak = rows.windows is not None
     known = knowledge_of(recipe, rows.names, rows.outputs, rows.given, rows.time_index)
@@ -40,7 +41,15 @@ def fit_runs(recipe: Recipe, rows: AnyRows, runs: TrainingRuns) -> Fit:
     result: Fit | None = None
     equations: Fit | None = None
     has_jumps = False
-    if (is_weak or has_steps or is_coarse(runs.data)) and not known.systems:
+    is_map = runs.data.discrete
+    if is_map and known.systems:
+        raise InputError(
+            "The equations of a map must give the next value of one state each, such as "
+            "{'x': 'r*x + ...'}; some have several derivatives."
+        )
+    is_noisy_map = is_map and runs.data.plan.is_noisy
+    follows_runs = is_noisy_map or (not is_map and (is_weak or has_steps or is_coarse(runs.data)))
+    if follows_runs and not known.systems:
         equations = fit(replace(recipe, augmentation=Zero()), rows)
         # linearized trajectories ignore jumps, so rows choose the terms
         has_jumps = bool(switching_terms(equations.field))
@@ -55,7 +64,7 @@ def fit_runs(recipe: Recipe, rows: AnyRows, runs: TrainingRuns) -> Fit:
             kinds = {**runs.interpolation, **dict.fromkeys(held, str(Interpolation.hold))}
             return fit_runs(recipe, rows, replace(runs, interpolation=kinds))
         result = first if equations is None else fit(recipe, rows)
-        is_noisy = is_weak and runs.data.plan.is_noisy
+        is_noisy = is_noisy_map or (is_weak and runs.data.plan.is_noisy)
         has_residual = bool(np.any(np.asarray(result.field.weights)))
         if has_residual and not residual_forecasts(recipe, result.field, runs, is_noisy):
             result = _with_field(recipe, result, result.field.without_residual(), rows)

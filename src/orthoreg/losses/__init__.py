@@ -13,6 +13,7 @@ from ._loss import AbstractLoss as AbstractLoss
 from ._loss import AbstractRowLoss as AbstractRowLoss
 from ._loss import AbstractSegmentLoss as AbstractSegmentLoss
 from ._loss import Informed as Informed
+from ._loss import NextState as NextState
 from ._loss import Segments as Segments
 from ._loss import VectorField as VectorField
 from ._prediction import MultiStep as MultiStep

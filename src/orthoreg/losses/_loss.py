@@ -162,6 +162,7 @@ class VectorField(AbstractRowLoss):
     differentiation: AbstractDifferentiator = field(default_factory=Automatic)
 
     def resolved(self, data: Dataset) -> Callable[[Dataset], Rows]:
+        refuse_map(data, "VectorField()")
         if data.derivatives is not None:
             return self.observe
         check_lengths(data, self.differentiation.min_points, self.differentiation)
@@ -171,6 +172,7 @@ class VectorField(AbstractRowLoss):
         """Return a target for each row."""
         if data.n_samples == 0:
             raise DataError(f"{data.source} has no runs; at least one is needed.")
+        refuse_map(data, "VectorField()")
         targets, error = data.derivatives, np.zeros(data.n_states)
         if targets is None:
             check_lengths(data, self.differentiation.min_points, self.differentiation)
@@ -193,11 +195,70 @@ class VectorField(AbstractRowLoss):
         return self.observe(data).targets
 
 
+@part
+@final
+@dataclass(frozen=True)
+class NextState(AbstractRowLoss):
+    """1/N sum_k |x[k+1] - f(x[k], u[k])|^2 over the rows of a map.
+
+    Rows with a value that was filled in, or whose next row has one, are left out.
+
+    Examples
+    --------
+    >>> import numpy as np, orthoreg as og
+    >>> data = og.Dataset.from_arrays(0.5 ** np.arange(20.0)[:, None], discrete=True)
+    >>> og.OrthoReg("poly(1)", og.Zero(), loss=og.NextState()).fit(data).equations(2)
+    ['x0[k+1] = 0.50 x0']
+    """
+
+    def observe(self, data: Dataset) -> Rows:
+        """Return a row for each row of the data that has a next one."""
+        if not data.discrete:
+            raise InputError(
+                "loss=NextState() is for maps: read the data with discrete=True, or use the "
+                "default loss."
+            )
+        rows = data.rows_with_next()
+        if not len(rows):
+            raise DataError(
+                f"{data.source} has no two measured rows one after the other, which a map needs; "
+                f"measure longer runs."
+            )
+        return Rows(
+            data.variables[rows],
+            data.states[rows + 1],
+            data.run_of_row[rows],
+            np.zeros(data.n_states),
+            data.variable_names,
+            data.state_names,
+            data.times[rows],
+            time_index=data.schema.time_index,
+            all_runs=data.n_runs,
+        )
+
+    def derivatives(self, data: Dataset, field) -> Float[np.ndarray, "N n"]:
+        """Return the next state of each row; where it is not known, that of the field."""
+        rows = data.rows_with_next()
+        result = np.array(field(data.variables))
+        result[rows] = data.states[rows + 1]
+        return result
+
+
 def _is_rounding(data: Dataset, slopes: Float[np.ndarray, "N n"]) -> Bool[np.ndarray, " n"]:
     """Return the states whose derivatives sum to no more than rounding over the longest run."""
     longest = np.max(data.step_of_run() * (data.run_lengths - 1))
     change, size = (np.sqrt(np.vecdot(values.T, values.T)) for values in (slopes, data.states))
     return (change * longest <= limits.CONSTANT_STATE_CHANGE * size) & (longest > 0)
+
+
+def refuse_map(data: Dataset, loss: str) -> None:
+    """Refuse the rows of a map for a loss of derivatives."""
+    if data.discrete:
+        raise InputError(
+            f"loss={loss} is for flows, and these data were read as a map (discrete=True), which "
+            f"has no derivatives. Use loss=NextState() or the default, or read them without "
+            f"discrete."
+        )
 
 
 @part

@@ -15,7 +15,7 @@ from .._common.arrays import namespace
 from .._common.errors import DataError, InputError
 from .._common.registry import part
 from ..data import Dataset, Rows
-from ._loss import AbstractSegmentLoss, Field, Segments
+from ._loss import AbstractSegmentLoss, Field, Segments, refuse_map
 
 METHODS = {"euler": (1.0, (), ()), "rk4": (1 / 6, (0.5, 0.5, 1.0), (1 / 3, 1 / 3, 1 / 6))}
 """Weight of the first slope, fractions of the step of the other slopes, and their weights."""
@@ -67,6 +67,7 @@ class MultiStep(AbstractSegmentLoss):
         """
         if data.n_samples == 0:
             raise DataError(f"{data.source} has no runs; at least one is needed.")
+        refuse_map(data, f"MultiStep({self.window})")
         short = np.flatnonzero(data.run_lengths <= self.window)
         if short.size:
             run = int(short[0])

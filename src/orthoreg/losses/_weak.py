@@ -19,7 +19,7 @@ from ..data import NARROWEST, Dataset, Rows, find_data_outliers, replace_outlier
 from ..simulation import Interpolation, input_interpolation
 from ..smoothing import Smoother, Windows, bump_windows
 from . import _limits as limits
-from ._loss import AbstractRowLoss, VectorField
+from ._loss import AbstractRowLoss, NextState, VectorField, refuse_map
 
 
 @final
@@ -156,12 +156,14 @@ class Weak(AbstractRowLoss):
             )
 
     def rule(self, data: Dataset) -> "Weak":
+        refuse_map(data, "Weak()")
         if self.widths is not None:
             return self
         return replace(self, widths=data.plan.half_widths(self.order))
 
     def observe(self, data: Dataset) -> Rows:
         """Return a row for each window."""
+        refuse_map(data, "Weak()")
         if self.widths is None:
             return self.rule(data).observe(data)
         plan = data.plan
@@ -284,7 +286,8 @@ def _too_short(data: Dataset, half_width: float) -> DataError:
 @final
 @dataclass(frozen=True)
 class Auto(AbstractRowLoss):
-    """`VectorField()` for clean data and data with derivatives, `Weak()` for other data.
+    """`VectorField()` for clean data and data with derivatives, `Weak()` for other data,
+    `NextState()` for maps.
 
     `Weak()` is used if the noise of a state exceeds a thousandth of its standard deviation, or if
     the noise in second differences of a position exceeds a tenth of the acceleration. For runs with
@@ -301,6 +304,8 @@ class Auto(AbstractRowLoss):
     """
 
     def rule(self, data: Dataset) -> AbstractRowLoss:
+        if data.discrete:
+            return NextState()
         is_long = data.n_runs and np.median(data.run_lengths) >= limits.MIN_ROWS_WEAK_FORM
         use_weak_form = data.plan.is_noisy or (is_long and is_coarse(data))
         return Weak().rule(data) if use_weak_form else VectorField()
@@ -309,7 +314,8 @@ class Auto(AbstractRowLoss):
         return self.rule(data).observe(data)
 
     def derivatives(self, data: Dataset, field) -> np.ndarray:
-        return VectorField().derivatives(data, field)
+        loss = NextState() if data.discrete else VectorField()
+        return loss.derivatives(data, field)
 
 
 def Measured() -> Auto:
@@ -340,7 +346,7 @@ def is_coarse(data: Dataset) -> bool:
 
 
 def _is_coarse(data: Dataset) -> bool:
-    if data.derivatives is not None:
+    if data.derivatives is not None or data.discrete:
         return False
     kinds = input_interpolation(data.input_names, data).values()
     if Interpolation.hold in kinds:

@@ -5,16 +5,17 @@ from dataclasses import dataclass, replace
 from typing import final
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 
 from ..data import Dataset
 from ..field.hybrid import HybridField, switched
 from . import _limits as limits
 from ._constants import Constants
-from ._matching import MatchSolution, Prior, match_segments
+from ._matching import MatchSolution, Prior, match_segments, match_starts
 from ._noise import residual_std
 from ._problem import Problem
-from ._segments import RunSegments, cut
+from ._segments import RunSegments, cut, from_rows, input_nodes
+from ._sensitivities import step_maps
 from ._stages import segment_lengths
 
 
@@ -91,12 +92,17 @@ def judge(
     variance. Under white noise, it is normal with standard deviation noise^2 / sqrt(rows). The
     misfit of a match that did not converge is ignored if a match to longer segments leaves only
     noise.
+
+    Neighbouring rows of a map are not alike, so its misfit is that of the next states
+    (`map_misfits`); segments only show how far trajectories follow.
     """
     rows = limits.JUDGED_ROWS_RESIDUAL if np.any(field.weights) else limits.SEARCH_ROWS
     data = data.subsample_rows(rows)
     problem = _problem(field, data, interpolation)
     if problem is None:
         return None
+    if data.discrete:
+        return judge_map(problem, map_misfits(problem, _misfit_floor(field)))
     states, result, failed = data.plan.smoothed, None, None
     p, sigma = problem.initial_constants, _initial_sigma(problem)
     with np.errstate(all="ignore"):
@@ -126,6 +132,144 @@ def judge(
             if result is not None and growth > limits.HORIZON_GROWTH:
                 result = replace(result, errors_grow=True)
     return failed or result
+
+
+def judge_map(problem: Problem, misfits: tuple[Misfit | None, ...]) -> Judgement:
+    """Return the judgement of a map with these misfits, with the root mean squared residuals of
+    trajectories up to the forecast horizon."""
+    data, p = problem.data, np.zeros(0)
+    fixed = replace(problem, constants=Constants.none())
+    sigma = np.where(problem.measured, np.maximum(data.plan.noise, 1e-300), np.inf)
+    sigma = np.maximum(sigma, _misfit_floor(problem.field) * problem.sizes)
+    judgement, errors_grow = Judgement(misfits, 2, float(data.schema.step or 0.0)), False
+    with np.errstate(all="ignore"):
+        for length in segment_lengths(problem, limits.JUDGED):
+            segments = cut(data, length, 10 * limits.SEARCH_ROWS)
+            if (
+                judgement.rows > 2
+                and fixed.error_growth(p, data.states, segments) > limits.HORIZON_GROWTH
+            ):
+                errors_grow = True
+                break
+            guess = np.moveaxis(data.states[segments.rows], 2, 1)
+            starts = match_starts(
+                fixed, segments, 1, guess, sigma, max_steps=limits.JUDGED.max_evaluations
+            )
+            states, is_valid = fixed.simulate(p, starts, segments, 1)
+            if is_valid.mean() < limits.JUDGED_SHARE:
+                break
+            std = residual_std(fixed, states, segments, is_valid)
+            shown = tuple(
+                None if misfit is None else _with_error(misfit, float(std[c] / problem.sizes[c]))
+                for c, misfit in enumerate(misfits)
+            )
+            time = float(np.median(segments.steps.sum(axis=0)))
+            judgement = Judgement(shown, segments.length + 1, time)
+            if judgement.exceeds_noise:
+                break
+    return replace(judgement, errors_grow=errors_grow)
+
+
+def _with_error(misfit: Misfit, error: float) -> Misfit:
+    """Return the misfit with the error of trajectories, of which noise has the same share."""
+    share = misfit.noise / misfit.error if misfit.error > 0 else 0.0
+    return replace(misfit, error=error, noise=share * error)
+
+
+def map_misfits(problem: Problem, floor: float) -> tuple[Misfit | None, ...]:
+    """Return the misfit of the next state that a map predicts from each row.
+
+    Rows that are near each other in state space have the same systematic misfit but independent
+    noise, and so have rows two steps apart if a variable is missing: the larger covariance of
+    residuals between such rows is the systematic part of their variance. Noise of the state makes
+    the residual of a row depend on the row; neighbours are therefore those of the states x + dx
+    that also account for the next row, from which the residual is independent. [total least
+    squares]
+    """
+    data, sizes = problem.data, problem.sizes
+    rows = data.rows_with_next()
+    if len(rows) < limits.JUDGED_ROWS:
+        return (None,) * data.n_states
+    segments = from_rows(data, rows, 1)
+    nodes = input_nodes(data, problem.inputs, segments, 1)
+    with np.errstate(all="ignore"):
+        field = problem.field_at(problem.initial_constants)
+        states = np.moveaxis(data.states[segments.rows], 2, 1)
+        maps = step_maps(field, 0, states, segments, nodes, 1)
+    residuals = (data.states[rows + 1] - maps.ends[:, 0]) / sizes  # N n
+    F = maps.by[:, 0] * sizes / sizes[:, None]
+    is_finite = np.isfinite(residuals).all(axis=1) & np.isfinite(F).all(axis=(1, 2))
+    is_finite = np.asarray(is_finite)
+    if is_finite.sum() < limits.JUDGED_ROWS:
+        return tuple(Misfit(1.0, 0.0, 1.0, 0.0, floor) if m else None for m in problem.measured)
+    residuals = np.where(is_finite[:, None], residuals, 0.0)
+    F = np.where(is_finite[:, None, None], F, 0.0)
+    # all states are taken to have the same noise relative to their size
+    S = np.eye(data.n_states) + F @ np.swapaxes(F, 1, 2)
+    moves = (np.swapaxes(F, 1, 2) @ np.linalg.solve(S, residuals[..., None]))[..., 0]
+    points = np.array(data.variables[rows])
+    points[:, : data.n_states] += moves * sizes
+    pairs = _map_pairs(data, rows, points)
+    return tuple(
+        _map_misfit(residuals[:, c], pairs, floor) if measured else None
+        for c, measured in enumerate(problem.measured)
+    )
+
+
+def _map_pairs(
+    data: Dataset, rows: Int[np.ndarray, " M"], points: Float[np.ndarray, "M V"]
+) -> list[tuple[Int[np.ndarray, " _"], Int[np.ndarray, " _"]]]:
+    """Return pairs of rows near each other in state space, and pairs of rows two steps apart, whose
+    residuals share no noise."""
+    from scipy.spatial import KDTree
+
+    scale = points.std(axis=0)
+    varies = scale > 0
+    pairs = []
+    if varies.any() and len(rows) > limits.MAP_NEAR_ROWS:
+        scaled = points[:, varies] / scale[varies]
+        near = np.asarray(KDTree(scaled).query(scaled, limits.MAP_NEAR_ROWS + 1)[1])[:, 1:]
+        own = np.broadcast_to(np.arange(len(rows))[:, None], near.shape)
+        is_apart = np.abs(rows[near] - rows[own]) > 1
+        first = np.argmax(is_apart, axis=1)
+        found = np.flatnonzero(is_apart.any(axis=1))
+        pairs.append((found, near[found, first[found]]))
+    run = data.run_of_row[rows]
+    later = np.searchsorted(rows, rows + 2)
+    later = np.minimum(later, len(rows) - 1)
+    is_pair = (rows[later] == rows + 2) & (run[later] == run)
+    pairs.append((np.flatnonzero(is_pair), later[is_pair]))
+    return [pair for pair in pairs if len(pair[0]) >= limits.JUDGED_ROWS]
+
+
+def _map_misfit(
+    residuals: Float[np.ndarray, " M"],
+    pairs: list[tuple[Int[np.ndarray, " _"], Int[np.ndarray, " _"]]],
+    floor: float,
+) -> Misfit:
+    """Return the misfit of one next state from the covariances of its residuals in these pairs."""
+    scale = float(np.median(np.abs(residuals))) / 0.6745
+    r = residuals
+    if scale > 0:
+        r = np.clip(r, -limits.MAX_RESIDUAL * scale, limits.MAX_RESIDUAL * scale)
+    square = float(np.mean(r**2))
+    covariance, chance = 0.0, 0.0
+    for first, second in pairs:
+        products = r[first] * r[second]
+        value = abs(float(products.mean()))
+        # each row may be in two pairs, and noise may be larger in some rows than in others
+        error = limits.MISFIT_QUANTILE * float(np.sqrt(2 * np.mean(products**2) / len(first)))
+        if value - error > covariance - chance or not chance:
+            covariance, chance = value, error
+    error = float(np.sqrt(np.mean(residuals**2)))
+    share = min(covariance / square, 1.0) if covariance > chance + floor**2 else 0.0
+    return Misfit(
+        error=error,
+        noise=error * float(np.sqrt(1 - share)),
+        systematic=float(np.sqrt(covariance)),
+        chance=float(np.sqrt(chance)),
+        detectable=float(np.sqrt(chance + floor**2)),
+    )
 
 
 def _problem(

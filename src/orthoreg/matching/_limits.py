@@ -158,6 +158,9 @@ ROUNDING_FLOOR = 1e-4
 """Standard deviations of a state. Smaller misfits are rounding errors of integrators and files."""
 NOISE_ACCURACY = 1.12
 """Dimensionless. Factor by which the smoothing estimate of the noise variance may be wrong."""
+MAP_NOISE_ACCURACY = 1.5
+"""The same for a map, whose noise is estimated from predictions of the next row. For the logistic,
+Henon and Ricker maps, 500 rows and 1% noise, the factor is 0.7 to 1.2."""
 EXCESS_LEVEL = 0.999
 """Probability. A misfit above this quantile of the chi-squared distribution exceeds white noise."""
 MAX_EXCESS = 40.0
@@ -169,6 +172,9 @@ FOLLOWED = 4.0
 """Noise variances. If the misfit is larger, sets are not compared on longer segments."""
 STRETCHES = (100, 12)
 """Rows per initial value in the two integral forms that propose the first terms."""
+MAP_PROPOSALS = 6
+"""Values of parameters in terms, in the order of their scores on rows, with which the search for a
+map starts. Noise in the states biases these scores."""
 MAX_CANDIDATES, MIN_CANDIDATES = 240, 12
 """Maximum number of candidate coefficients in all equations, and minimum number in one equation.
 The cost of a linearization grows with the number of candidates."""
@@ -202,6 +208,13 @@ derivatives of clean data. The second value is for equations with jumps, at whic
 do not end."""
 MISFIT_FLOOR_RESIDUAL = 1e-2
 """The same for a model with a network, which is an approximation."""
+FIRST_MAP_LENGTH = 3
+"""Steps of the first segments of a map, along which errors may grow several times at each step."""
+
+MAP_NEAR_ROWS = 6
+"""Nearest rows among which a map's row finds one that shares no noise with it. Only the rows before
+and after it do, so that three are enough."""
+
 CLEARLY_LESS = 3.0
 """Dimensionless. A residual is needed if the misfit of the equations alone is larger by this
 factor."""

@@ -18,6 +18,7 @@ from ._matching import Stage
 from ._noise import mean_squared_misfit
 from ._problem import Problem, eliminate_starts
 from ._refine import Refinement, matched_result
+from ._segments import cut
 from ._stages import match_stage, prior_precision, updated_states
 
 
@@ -89,6 +90,8 @@ class Matcher:
             lengths = [length for length in lengths if length >= stage.length]
         with np.errstate(all="ignore"):
             for length in lengths:
+                if stage is not None and self._errors_grow(problem, length, states):
+                    break
                 p_bounds = problem.constants.bounds(problem.field, bounds, known)
                 longer = _match_stage(problem, length, stage, states, p_bounds, effort)
                 if longer is None:
@@ -112,6 +115,14 @@ class Matcher:
         """Lengths of the segments, in steps."""
         last = min(int(self.data.run_lengths.max()) - 1, self.max_length)
         return [*(length for length in limits.RANKING_LENGTHS if length < 0.7 * last), last]
+
+    def _errors_grow(self, problem: Problem, length: int, states: Float[np.ndarray, "N n"]) -> bool:
+        """Return whether chaos of a map prevents a match to segments of this length."""
+        if not self.data.discrete:
+            return False
+        segments = cut(self.data, length, limits.STAGE_ROWS)
+        growth = problem.error_growth(problem.initial_constants, states, segments)
+        return growth > limits.MATCH_GROWTH
 
     def _problem(self, field: HybridField, known: Knowledge | None) -> Problem:
         fixed = [self.data.state_names.index(name) for name in self.data.velocity_of]

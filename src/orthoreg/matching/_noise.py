@@ -24,6 +24,8 @@ class CorrelatedNoise(NamedTuple):
 def white_noise_variance(data: Dataset) -> Float[np.ndarray, " n"]:
     """Return the noise variance of each state as estimated by smoothing."""
     plan = data.plan
+    if data.discrete:  # nothing is smoothed
+        return np.maximum(plan.noise**2, min_misfit(data.states))
     removed = ((data.states - plan.smoothed) ** 2 / plan.relative_variance).mean(axis=0)
     return np.maximum(removed / (1 - plan.smoother.leverage), min_misfit(data.states))
 

@@ -287,6 +287,8 @@ class Problem:
     ) -> int:
         """Return the smallest number of substeps whose error, estimated by step halving, is within
         the tolerance."""
+        if segments.discrete:
+            return 1
         subset = np.unique(
             np.linspace(0, segments.count - 1, limits.CHECKED_SEGMENTS).round().astype(int)
         )

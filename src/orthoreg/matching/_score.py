@@ -20,15 +20,16 @@ from ._noise import (
 from ._problem import Problem
 
 
-def max_noise_ratio(rows: float) -> float:
+def max_noise_ratio(rows: float, accuracy: float = limits.NOISE_ACCURACY) -> float:
     """Return the mean square of `rows` independent values of white noise, in estimated noise
-    variances, that is exceeded with probability 1 - `EXCESS_LEVEL`."""
+    variances, that is exceeded with probability 1 - `EXCESS_LEVEL`. The estimate of the variance
+    may be wrong by a factor of `accuracy`."""
     from scipy.special import chdtri
 
     if not np.isfinite(rows):
-        return limits.NOISE_ACCURACY
+        return accuracy
     rows = max(rows, 1.0)
-    return limits.NOISE_ACCURACY * float(chdtri(rows, 1 - limits.EXCESS_LEVEL)) / rows
+    return accuracy * float(chdtri(rows, 1 - limits.EXCESS_LEVEL)) / rows
 
 
 def trajectory_score(ratio: Float[np.ndarray, " n"], rows: Float[np.ndarray, " n"]) -> float:
@@ -51,7 +52,8 @@ class Score:
 
     `noise` is the noise variance of each state, `rows` the number of its independent values,
     `measured` marks the states that count, and `term_price` is the price of each term. If the noise
-    is correlated, `correlated_noise` is the source of `noise` and `rows`.
+    is correlated, `correlated_noise` is the source of `noise` and `rows`. The noise variance may be
+    wrong by a factor of `noise_accuracy`.
     """
 
     noise: Float[np.ndarray, " n"]
@@ -59,6 +61,7 @@ class Score:
     measured: Bool[np.ndarray, " n"]
     term_price: Float[np.ndarray, " K"]
     correlated_noise: CorrelatedNoise | None = None
+    noise_accuracy: float = limits.NOISE_ACCURACY
 
     @classmethod
     def of(cls, data: Dataset, features: FeatureMap) -> "Score":
@@ -68,7 +71,10 @@ class Score:
         symbols = np.array([complexity(term) for term in features.terms])
         rows = np.full(data.n_states, float(data.n_samples))
         price = per_term + limits.SYMBOL * symbols
-        return cls(white_noise_variance(data), rows, data.is_measured, price)
+        accuracy = limits.MAP_NOISE_ACCURACY if data.discrete else limits.NOISE_ACCURACY
+        return cls(
+            white_noise_variance(data), rows, data.is_measured, price, noise_accuracy=accuracy
+        )
 
     def with_noise(self, data: Dataset, noise: CorrelatedNoise) -> "Score":
         """Return the score for correlated noise."""
@@ -82,7 +88,8 @@ class Score:
     @property
     def max_noise_ratio(self) -> float:
         """The misfit, in noise variances, that noise alone rarely exceeds."""
-        return max_noise_ratio(float(self.rows[self.measured].min(initial=np.inf)))
+        rows = float(self.rows[self.measured].min(initial=np.inf))
+        return max_noise_ratio(rows, self.noise_accuracy)
 
     def of_stage(
         self, problem: Problem, stage: Stage, support: Bool[np.ndarray, "c K"]

@@ -26,12 +26,14 @@ class RunSegments:
 
     `rows` (L + 1, B) are the row indices in the data. `weight` is 0 after the end of a segment, 0.5
     for a row that two segments share, and 1 otherwise. `steps` (L, B) are the times between rows, 0
-    after the end.
+    after the end. `discrete` says that the field is a map, whose value is the state at the next
+    row.
     """
 
     rows: Int[np.ndarray, "T B"]
     weight: Float[np.ndarray, "T B"]
     steps: Float[np.ndarray, "L B"]
+    discrete: bool = False
 
     @property
     def count(self) -> int:
@@ -98,19 +100,23 @@ def _segments(
     columns = np.arange(len(begins))
     weight[0, shared_begin] = limits.SHARED_WEIGHT
     weight[(ends - begins)[shared_end], columns[shared_end]] = limits.SHARED_WEIGHT
-    return RunSegments(rows, weight, np.diff(data.times[rows], axis=0))
+    return RunSegments(rows, weight, np.diff(data.times[rows], axis=0), data.discrete)
 
 
 def input_nodes(
     data: Dataset, inputs: Inputs | None, segments: RunSegments, substeps: int
-) -> Float[np.ndarray, "L s 7 m B"] | None:
+) -> Float[np.ndarray, "L s nodes m B"] | None:
     """Return the inputs at the nodes of each substep: the nodes of Tsitouras' method and the
     midpoint.
 
-    At a jump between two rows, the value before the jump is used.
+    At a jump between two rows, the value before the jump is used. A map has one substep with one
+    node, the inputs at the row.
     """
     if inputs is None:
         return None
+    if segments.discrete:
+        assert data.inputs is not None
+        return np.moveaxis(data.inputs[segments.rows[:-1]], 2, 1)[:, None, None]
     nodes = np.array([0.0, *PLACES[:5], 0.5])
     fraction = ((np.arange(substeps)[:, None] + nodes) / substeps).ravel()
     interval, inverse = np.unique(segments.rows[:-1], return_inverse=True)
@@ -163,7 +169,7 @@ def shoot(
     box: Box,
 ) -> Trajectories:
     """Integrate x' = f(x, u) from the start of each segment by Tsitouras' fifth-order method, with
-    `substeps` equal steps between rows."""
+    `substeps` equal steps between rows; or iterate a map."""
     states = np.empty((segments.length + 1, *starts.shape))
     states[0] = starts
     is_valid = np.ones(starts.shape[1], dtype=bool)
@@ -171,12 +177,26 @@ def shoot(
         for row in range(segments.length):
             x = states[row]
             u = None if nodes is None else nodes[row]
-            for part in range(substeps):
+            if segments.discrete:
+                x = map_once(slope, x, segments.steps[row], None if u is None else u[0])
+            for part in range(0 if segments.discrete else substeps):
                 x = step_once(
                     slope, x, segments.steps[row] / substeps, None if u is None else u[part]
                 )
             states[row + 1], is_valid = _bounded(x, is_valid, box)
     return Trajectories(states, is_valid)
+
+
+def map_once(
+    slope: Slopes,
+    x: Float[np.ndarray, "n B"],
+    step: Float[np.ndarray, " B"],
+    u: np.ndarray | None,
+) -> Float[np.ndarray, "n B"]:
+    """Return f(x, u), the next state of a map; the same state after the end of a segment, where the
+    `step` is zero."""
+    z = x if u is None else np.concatenate([x, u[0]])
+    return np.where(step > 0, slope(z), x)
 
 
 def step_once(

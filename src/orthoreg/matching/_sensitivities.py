@@ -13,7 +13,15 @@ from jaxtyping import Float
 
 from . import _limits as limits
 from ._linearization import Derivatives, FieldAt
-from ._segments import MIDDLE_NODE, Box, RunSegments, Trajectories, shoot, step_once
+from ._segments import (
+    MIDDLE_NODE,
+    Box,
+    RunSegments,
+    Trajectories,
+    map_once,
+    shoot,
+    step_once,
+)
 
 _LAST_NODE = 5  # node at the end of a step, before a jump of an input
 
@@ -176,6 +184,9 @@ def step_maps(
     for i in range(0, at.shape[1], per_block):
         block = slice(i, i + per_block)
         u = None if nodes is None else nodes[..., block]
+        if segments.discrete:
+            ends[block], by[block] = _mapped(field, size, at[:, block], steps[block], u)
+            continue
         ends[block], by[block] = _integrated(field, size, at[:, block], steps[block], u, substeps)
     return Maps(ends.reshape(count, length, n), by.reshape(count, length, n, size + n))
 
@@ -189,6 +200,9 @@ def step_ends(
 ) -> Float[np.ndarray, "n B L"]:
     """Return the end of each step between rows, from the state at its first row."""
     at, steps, nodes = _flat(states, segments, nodes, substeps)
+    if segments.discrete:
+        ends = map_once(field, at, steps, None if nodes is None else nodes[0])
+        return ends.reshape(len(at), -1, segments.length)
     return _path(field, at, steps, nodes, substeps)[-1].reshape(len(at), -1, segments.length)
 
 
@@ -220,6 +234,32 @@ def _path(
         u = None if nodes is None else nodes[part]
         path.append(step_once(field, path[-1], step, u, None if part else first))
     return path
+
+
+def _mapped(
+    field: FieldAt,
+    size: int,
+    x: Float[np.ndarray, "n M"],
+    step: Float[np.ndarray, " M"],
+    nodes: np.ndarray | None,
+) -> tuple[Float[np.ndarray, "M n"], Float[np.ndarray, "M n Q"]]:
+    """Return f and [df/dp, df/dx] of a map; identity after the end of a segment."""
+    at = field.derivatives(_with_inputs(x, nodes, 0, 0))
+    n, count = x.shape
+    by = np.zeros((n, size + n, count))
+    for c, j, value in at.jacobian:
+        by[c, size + j] = value
+    if size:
+        for c, q, value in at.forcing:
+            by[c, q] += value
+        if field.weighted:
+            for i, c in enumerate(field.weighted):
+                first = field.count + i * field.width
+                by[c, first : first + field.width] = np.asarray(at.basis).T
+    has_ended = step <= 0
+    by[:, :, has_ended] = np.eye(n, size + n, size)[:, :, None]
+    ends = np.where(has_ended, x, at.f)
+    return ends.T, np.moveaxis(by, 2, 0)
 
 
 def _integrated(

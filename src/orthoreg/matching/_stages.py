@@ -20,7 +20,8 @@ def segment_lengths(problem: Problem, effort: Effort) -> list[int]:
     last = limits.LENGTH_WEIGHTS if problem.constants.weighted else effort.max_length
     density = problem.data.plan.oversampling
     last = min(longest, round(density * last))
-    lengths, length = [], density * effort.first_length
+    first = limits.FIRST_MAP_LENGTH if problem.data.discrete else effort.first_length
+    lengths, length = [], density * first
     while length < 0.7 * last:
         lengths.append(round(length))
         length *= effort.growth

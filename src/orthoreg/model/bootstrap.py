@@ -9,6 +9,7 @@ from jaxtyping import Float
 
 from .._common.errors import InputError
 from .._common.html import html_sentences, html_table
+from .._common.notation import left_side
 from .._common.scikit import check_is_fitted
 from ..export import (
     equation_names,
@@ -35,7 +36,8 @@ class Bootstrap:
     short run reveals neither noise nor differences between runs. `support` marks the terms selected
     on all data, and `confounded` lists the pairs that these data do not distinguish. `output_names`
     are the names of the equations and `feature_names` the names of the terms. Equations in
-    `velocity_of` and `given` are not learned.
+    `velocity_of` and `given` are not learned. With `discrete`, the equations are a
+    map.
     """
 
     support: np.ndarray
@@ -46,6 +48,7 @@ class Bootstrap:
     feature_names: tuple[str, ...]
     velocity_of: Mapping[str, str] = field(default_factory=dict)
     given: tuple[str, ...] = ()
+    discrete: bool = False
 
     def __repr__(self) -> str:
         """Return a table of used and notable terms, then the confounded pairs."""
@@ -72,26 +75,26 @@ class Bootstrap:
     def _rows(self) -> list[tuple[str, str, str, str]]:
         """Return equation, term, interval and probability as text."""
         rows = []
-        labels = equation_names(self.output_names, self.velocity_of)
+        labels = equation_names(self.output_names, self.velocity_of, discrete=self.discrete)
         for c in self._learned():
             output = labels[c]
             shown = np.flatnonzero(self.support[c] | (self.probability[c] >= NOTABLE))
             for place, k in enumerate(shown):
                 rows.append((
-                    "" if place else f"{output}'",
+                    "" if place else left_side(output),
                     self.feature_names[k],
                     _interval(*self.interval[c, k].tolist()) if self.support[c, k] else "left out",
                     whole_percent(float(self.probability[c, k])),
                 ))  # fmt: skip
             if not len(shown):
-                rows.append((f"{output}'", "no terms", "", ""))
+                rows.append((left_side(output), "no terms", "", ""))
         return rows
 
     def _pairs(self) -> list[str]:
         """Return a sentence for each confounded pair."""
-        labels = equation_names(self.output_names, self.velocity_of)
+        labels = equation_names(self.output_names, self.velocity_of, discrete=self.discrete)
         return [
-            f"{labels[pair.equation]}': {pair.advice}"
+            f"{left_side(labels[pair.equation])}: {pair.advice}"
             for pair in self.confounded
             if pair.equation in self._learned()
         ]
@@ -164,6 +167,7 @@ def bootstrap(model: AbstractModel, *, resamples: int = 300, seed: int = 0) -> B
         tuple(model.feature_names_),
         dict(model.velocity_of_),
         model.given_,
+        model.schema_.discrete,
     )
 
 

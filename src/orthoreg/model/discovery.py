@@ -12,6 +12,7 @@ from jaxtyping import Float
 
 from .._common.errors import InputError
 from .._common.html import html_lines, html_sentences
+from .._common.notation import left_side
 from .._common.parallel import one_thread
 from ..data import ChunkedDataset, Dataset
 from ..diagnostics import certify
@@ -147,8 +148,8 @@ class DiscoveredModel(AbstractModel):
         intervals = None if refinement is None else refinement.interval()
         if refinement is None or refinement.values is None or intervals is None:
             return []
-        labels = equation_names(self.output_names_, self.velocity_of_)
-        names = [(f"{labels[c]}'", self.feature_names_[k]) for c, k in refinement.places]
+        labels = self.equation_labels()
+        names = [(left_side(labels[c]), self.feature_names_[k]) for c, k in refinement.places]
         names += [(None, name) for name in refinement.parameters]
         return [
             {
@@ -450,5 +451,9 @@ class _DiscoverySearch:
             dict(zip(self._data.variable_names, points[row].tolist(), strict=True)),
             float(values[0][row, c]),
             float(values[1][row, c]),
-            f"{equation_names(self._rows.outputs, self._data.velocity_of)[c]}'",
+            left_side(
+                equation_names(
+                    self._rows.outputs, self._data.velocity_of, discrete=self._data.discrete
+                )[c]
+            ),
         )

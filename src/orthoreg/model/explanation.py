@@ -12,10 +12,11 @@ from numpy.typing import ArrayLike
 
 from .._common.errors import InputError
 from .._common.html import html_lines, html_sentences, html_table
+from .._common.notation import left_side, next_values
 from .._common.parallel import one_thread
 from .._common.scikit import clone
 from ..data import AnyRows, Dataset
-from ..export import equation_mathml, equation_names, significant, typeset_sentence
+from ..export import equation_mathml, significant, typeset_sentence
 from ..findings._words import interval, whole_percent
 from ..losses import Weak
 from ..matching import judge
@@ -177,7 +178,14 @@ class Proposal:
             for term, values, w in zip(fit.terms, fit.values, fit.coefficients, strict=True)
         ]
         model = self._explanation[0].model if self._explanation else None
-        return equation_mathml(self.equation, {} if model is None else model.velocity_of_, pairs)
+        velocity_of = {} if model is None else model.velocity_of_
+        discrete = self.left == next_values([self.equation])[0]
+        return equation_mathml(self.equation, velocity_of, pairs, discrete=discrete)
+
+    @property
+    def left(self) -> str:
+        """The left side of the equation."""
+        return self.text.partition(" = ")[0]
 
     @property
     def is_worse_outside(self) -> bool:
@@ -217,7 +225,7 @@ class Proposal:
         }
 
     def __repr__(self) -> str:
-        return f"Proposal({self.equation}' needs {self.formula}, gain {self.gain:.0f} nats)"
+        return f"Proposal({self.left} needs {self.formula}, gain {self.gain:.0f} nats)"
 
 
 @final
@@ -276,7 +284,7 @@ class Explanation:
         columns = ("", "equation lacks", "gain", "explains inside", "outer shell", "preferred")
         rows = [
             (
-                f"[{i}]", typeset_sentence(f"{proposal.equation}': {proposal.formula}", names),
+                f"[{i}]", typeset_sentence(f"{proposal.left}: {proposal.formula}", names),
                 f"{proposal.gain:.0f} nats",
                 *("-" if share is None else whole_percent(share)
                   for share in (proposal.inside, proposal.outside, proposal.probability)),
@@ -306,7 +314,7 @@ def describe_proposal(proposal: Proposal, *, in_full: bool = True) -> str:
     if not in_full:
         return f"or {proposal.formula}, gain {proposal.gain:.0f} nats"
     lines = [
-        f"{proposal.equation}' lacks {proposal.formula}",
+        f"{proposal.left} lacks {proposal.formula}",
         f"    {proposal.text}",
         f"    gain {proposal.gain:.0f} nats; {proposal.explains}; preferred in "
         f"{whole_percent(proposal.probability)} of resamples",
@@ -474,7 +482,7 @@ def time_budget(minutes: float | None) -> Callable[[], bool]:
 
 
 def _proposal(model: AbstractModel, judged: EquationProposals, scored: ScoredCandidate) -> Proposal:
-    labels = equation_names(model.output_names_, model.velocity_of_)
+    labels = model.equation_labels()
     candidate = scored.candidate
     evidence = gather_evidence(judged, scored, _coefficients(model, candidate.output))
     terms = short_terms(candidate)
@@ -519,4 +527,4 @@ def equation_text(label: str, candidate: Candidate) -> str:
         body = size if name == "(1)" else f"{size} {name}"
         sign = "-" if w < 0 else "+"
         text += f" {sign} {body}" if text else f"-{body}" if w < 0 else body
-    return f"{label}' = {text or '0'}"
+    return f"{left_side(label)} = {text or '0'}"

@@ -103,6 +103,25 @@ class AbstractExports(abc.ABC):
     def knowledge(self) -> Knowledge:
         """Return the prior knowledge about coefficients, as constraints."""
 
+    def equation_labels(self) -> tuple[str, ...]:
+        """Return the names of the equations in texts.
+
+        Returns
+        -------
+        labels
+            in the order of `output_names_`: x for x' = ..., theta' for theta'' = ..., x[k+1] for a
+            map.
+
+        Examples
+        --------
+        >>> import numpy as np, orthoreg as og
+        >>> t = np.linspace(0, 6, 121)
+        >>> og.OrthoReg("poly(1)", og.Zero()).fit(np.exp(-t)[:, None], t=t).equation_labels()
+        ('x0',)
+        """
+        discrete = self.schema_.discrete
+        return export.equation_names(self.output_names_, self.velocity_of_, discrete=discrete)
+
     def to_sympy(self, *, residual: bool = True) -> list[Any]:
         """Return one SymPy expression per equation. A residual is a function of all variables,
         `residual_<name>(...)`.
@@ -153,7 +172,10 @@ class AbstractExports(abc.ABC):
         """
         check_is_fitted(self)
         given = self.knowledge().fixed
-        return export.to_latex(self.field_, self.output_names_, precision, self.velocity_of_, given)
+        return export.to_latex(
+            self.field_, self.output_names_, precision, self.velocity_of_, given,
+            discrete=self.schema_.discrete,
+        )  # fmt: skip
 
     def to_mathml(self, precision: int = 4) -> list[str]:
         """Return one MathML element per equation. A residual is a function r.
@@ -180,7 +202,7 @@ class AbstractExports(abc.ABC):
         given = self.knowledge().fixed
         return export.to_mathml(
             self.field_, self.output_names_, precision, self.velocity_of_, given,
-            self._relations(precision),
+            self._relations(precision), discrete=self.schema_.discrete,
         )  # fmt: skip
 
     def _relations(self, precision: int) -> list[export.MathEquation]:
@@ -192,8 +214,23 @@ class AbstractExports(abc.ABC):
             for rate, sides in system.sides(self.parameters_, precision).items()
         ]
 
+    @property
+    def _words(self) -> export.Wording:
+        """The words of exported source."""
+        return export.MAP if self.schema_.discrete else export.FLOW
+
+    def _refuse_map(self, method: str) -> None:
+        """Refuse an export that is only for flows."""
+        check_is_fitted(self)
+        if self.schema_.discrete:
+            raise InputError(
+                f"{method} is for flows, and this model is a map. Python, C, Julia, MATLAB, LaTeX "
+                f"and SymPy take maps."
+            )
+
     def to_python(self) -> str:
         """Return the source of a NumPy function `vector_field(variables)`, including the residual.
+        That of a map is `next_state`, here and in other languages.
 
         Returns
         -------
@@ -211,7 +248,7 @@ class AbstractExports(abc.ABC):
         [[-2.0]]
         """
         check_is_fitted(self)
-        return export.to_python(self.field_, self.output_names_)
+        return export.to_python(self.field_, self.output_names_, words=self._words)
 
     def to_c(self) -> str:
         """Return the source of a C99 function `void vector_field(const double *z, double *dxdt)`,
@@ -231,7 +268,7 @@ class AbstractExports(abc.ABC):
         True
         """
         check_is_fitted(self)
-        return export.to_c(self.field_, self.output_names_)
+        return export.to_c(self.field_, self.output_names_, words=self._words)
 
     def to_julia(self) -> str:
         """Return the source of a Julia function `vector_field(z)`, including the residual. `z`
@@ -251,7 +288,8 @@ class AbstractExports(abc.ABC):
         True
         """
         check_is_fitted(self)
-        return export.to_julia(self.field_, self.output_names_, len(self.state_names_))
+        n_states = len(self.state_names_)
+        return export.to_julia(self.field_, self.output_names_, n_states, words=self._words)
 
     def to_matlab(self) -> str:
         """Return the source of a file vector_field.m for MATLAB and GNU Octave, including the
@@ -271,7 +309,8 @@ class AbstractExports(abc.ABC):
         True
         """
         check_is_fitted(self)
-        return export.to_matlab(self.field_, self.output_names_, len(self.state_names_))
+        n_states = len(self.state_names_)
+        return export.to_matlab(self.field_, self.output_names_, n_states, words=self._words)
 
     def to_modelica(self, name: str = "HybridModel") -> str:
         """Return the source of a Modelica model, including the residual. The model has one variable
@@ -295,6 +334,7 @@ class AbstractExports(abc.ABC):
         >>> model.to_modelica("Decay").splitlines()[0]
         'model Decay "Written by orthoreg"'
         """
+        self._refuse_map("to_modelica()")
         return export.to_modelica(
             self.field_, self.output_names_, self._starts(name), model=name, clock=self.clock_
         )
@@ -320,6 +360,7 @@ class AbstractExports(abc.ABC):
         >>> model = og.OrthoReg("poly(1)", og.Zero()).fit(np.exp(-t)[:, None], t=t)
         >>> model.to_fmu("decay.fmu", "Decay")  # doctest: +SKIP
         """
+        self._refuse_map("to_fmu()")
         contents = export.to_fmu(
             self.field_, self.output_names_, self._starts(name), name=name, clock=self.clock_
         )
@@ -358,7 +399,7 @@ class AbstractExports(abc.ABC):
         >>> round(float(solution.ys[-1, 0]), 4)
         0.3679
         """
-        check_is_fitted(self)
+        self._refuse_map("to_jax()")
         return export.to_jax(self.field_, len(self.state_names_), self.clock_)
 
     def to_pysindy(self) -> Any:
@@ -378,7 +419,7 @@ class AbstractExports(abc.ABC):
         >>> model.to_pysindy().predict(np.array([[2.0]])).round(3).tolist()  # doctest: +SKIP
         [[-2.0]]
         """
-        check_is_fitted(self)
+        self._refuse_map("to_pysindy()")
         self._check_equations()
         return export.to_pysindy(self.field_, self.output_names_)
 

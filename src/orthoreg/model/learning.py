@@ -33,6 +33,7 @@ from .validation import (
     run_rows,
     training_rows,
     warn_of_few_rows,
+    with_step_of,
     with_time_input,
 )
 
@@ -161,6 +162,7 @@ def _trajectories(model: AbstractModel, X: Any, t: Any, u: Any) -> Dataset:
         )
     data = as_dataset(X, None, t, u)
     assert data is not None
+    data = with_step_of(model, data)
     if model.clock_:
         data = data.with_parts(time_name=model.clock_).with_time_input()
     if t is None:

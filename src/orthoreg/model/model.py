@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from .. import export
 from .._common.errors import InputError
 from .._common.parallel import one_thread
 from .._common.scikit import AbstractEstimator, check_is_fitted
@@ -263,7 +262,7 @@ class AbstractModel(AbstractReading, AbstractEstimator):
     # -- use -----------------------------------------------------------------------------
 
     def predict(self, X: Any, u: Any = None) -> np.ndarray:
-        """Return the derivatives at the given states.
+        """Return the derivatives at the given states, or the next states of a map.
 
         Parameters
         ----------
@@ -274,8 +273,8 @@ class AbstractModel(AbstractReading, AbstractEstimator):
 
         Returns
         -------
-        derivatives
-            derivatives (N, n), in the order of `output_names_`.
+        values
+            derivatives or next states (N, n), in the order of `output_names_`.
 
         Examples
         --------
@@ -350,7 +349,8 @@ class AbstractModel(AbstractReading, AbstractEstimator):
     def score(
         self, X: Any, y: Any = None, sample_weight: Any = None, *, t: Any = None, u: Any = None
     ) -> float:
-        """Return R^2 of the predicted derivatives, averaged over the learned equations.
+        """Return R^2 of the predicted derivatives, or next states of a map, averaged over the
+        learned equations.
 
         Parameters
         ----------
@@ -385,7 +385,8 @@ class AbstractModel(AbstractReading, AbstractEstimator):
         return float(r2_score(y, self.predict(X, u), sample_weight=sample_weight))
 
     def target_derivatives(self, data: Dataset) -> np.ndarray:
-        """Return the derivatives to which the model's loss compares predictions, for a dataset.
+        """Return the derivatives to which the model's loss compares predictions, for a dataset; for
+        a map, the next states.
 
         Parameters
         ----------
@@ -395,7 +396,8 @@ class AbstractModel(AbstractReading, AbstractEstimator):
         Returns
         -------
         derivatives
-            measured or estimated derivatives (N, n).
+            measured or estimated derivatives (N, n), or next states of a map. The last row of a run
+            has no next state, and gets that of the model.
 
         Examples
         --------
@@ -427,7 +429,7 @@ class AbstractModel(AbstractReading, AbstractEstimator):
         x0
             state at the first time, (n,), or several states, (B, n).
         t
-            increasing times, (T,).
+            increasing times, (T,); for a map, multiples of its step after the first one.
         u
             inputs: their values at `t`, (T, m) or (B, T, m); a function of time that returns m
             values; or a pandas Series or frame indexed by time.
@@ -518,10 +520,10 @@ class AbstractModel(AbstractReading, AbstractEstimator):
     def _rollouts(
         self, starts: np.ndarray, times: np.ndarray, inputs: Inputs | None, rtol: float
     ) -> Rollout:
-        equations = export.equation_names(self.state_names_, self.velocity_of_)
+        equations = self.equation_labels()
         return rollouts(
             self.field_, self.state_range_, self.state_names_, equations, starts, times, inputs,
-            rtol,
+            rtol, self.schema_.step,
         )  # fmt: skip
 
     # -- summary -------------------------------------------------------------------------

@@ -8,6 +8,7 @@ import numpy as np
 
 from .. import export
 from .._common.html import escape, html_lines
+from .._common.notation import left_side, next_values
 from .._common.scikit import check_is_fitted
 from ..diagnostics import Certificate
 from ..fitting import Recipe
@@ -85,7 +86,7 @@ class AbstractReading(AbstractExports):
         known = self.knowledge()
         lines = export.equations(
             self.field_, self.output_names_, precision, self.velocity_of_, known.fixed,
-            self._written(known, precision),
+            self._written(known, precision), discrete=self.schema_.discrete,
         )  # fmt: skip
         told = dict(
             getattr(self.recipe().loss, "known", ())
@@ -96,12 +97,16 @@ class AbstractReading(AbstractExports):
             for line, name in zip(lines, names, strict=True)
         ]
 
+    def _left_of(self, output: str) -> str:
+        """Return the left side of the equation of an output."""
+        return left_side(next_values([output])[0] if self.schema_.discrete else output)
+
     def _written(self, known: Knowledge, precision: int) -> dict[int, str]:
         """Return the equations with several derivatives, with their estimated constants."""
         export.check_precision(precision)
-        rates = export.equation_names(self.output_names_, self.velocity_of_)
+        rates = self.equation_labels()
         names = [quote_name(name) for name in self.field_.features.variables]
-        names += [f"{name}'" for name in rates]
+        names += [left_side(name) for name in rates]
         lines: dict[int, str] = {}
         for system in known.systems:
             lines |= system.lines(self.parameters_, names, precision)
@@ -153,6 +158,7 @@ class AbstractReading(AbstractExports):
         return Subject(
             equations=tuple(self.equations()),
             outputs=self.output_names_,
+            discrete=self.schema_.discrete,
             velocity_of=self.velocity_of_,
             given=self.given_,
             parameters=tuple(
@@ -171,7 +177,8 @@ class AbstractReading(AbstractExports):
             correlations=self.correlations(),
             at_bounds=self._at_bounds(),
             accepted=tuple(
-                f"{proposal['equation']}': {proposal['formula']}" for proposal in self.accepted_
+                f"{self._left_of(proposal['equation'])}: {proposal['formula']}"
+                for proposal in self.accepted_
             ),
             refined="" if self.refinement_ is None else self.refinement_.status,
             is_stuck=matched is not None and matched.kept and matched.uncertainty is None,
@@ -280,5 +287,5 @@ class AbstractReading(AbstractExports):
 
     def _term_names(self, estimates: Uncertainty) -> list[str]:
         """Return the names of coefficients without a public name, such as theta': sin(theta)."""
-        labels = export.equation_names(self.output_names_, self.velocity_of_)
-        return [f"{labels[c]}': {self.feature_names_[k]}" for c, k in estimates.places]
+        labels = self.equation_labels()
+        return [f"{left_side(labels[c])}: {self.feature_names_[k]}" for c, k in estimates.places]

@@ -8,8 +8,9 @@ import numpy as np
 from jaxtyping import Float
 
 from .._common.errors import InputError
+from .._common.notation import left_side
 from ..field.hybrid import HybridField, SwitchedField, switched
-from ..simulation import Inputs, NumpyField, Rollout, in_numpy, integrate
+from ..simulation import Inputs, NumpyField, Rollout, in_numpy, integrate, iterate
 from . import _limits as limits
 
 
@@ -22,25 +23,30 @@ def rollouts(
     times: Float[np.ndarray, "B T"],
     inputs: Inputs | None,
     rtol: float,
+    step: float | None = None,
 ) -> Rollout:
     """Simulate a batch of rollouts. A state beyond `DIVERGENCE` times its size in training has
-    diverged. `equations` are the names of the differentiated variables."""
+    diverged. `equations` are the names of the equations. With a `step`, the field is a map."""
     if not (isinstance(rtol, float) and 0 < rtol < 1):
         raise InputError(f"rtol must be a number between 0 and 1; got {rtol!r}.")
     size = np.abs(state_range).max(axis=0)
     reach = np.maximum(np.where(size > 0, size, 1.0), np.abs(starts))
     used = field.without_idle_basis().without_idle_terms()
-    jumping = switched(used)
-    rollout = integrate(
-        used if jumping is None else jumping,
-        starts,
-        times,
-        inputs,
-        in_numpy=_in_numpy(used, jumping, owner=field),
-        bound=limits.DIVERGENCE * reach,
-        rtol=rtol,
-        atol=rtol * reach,
-    )
+    bound = limits.DIVERGENCE * reach
+    if step is not None:
+        rollout = iterate(used.values, starts, times, step, inputs, bound=bound)
+    else:
+        jumping = switched(used)
+        rollout = integrate(
+            used if jumping is None else jumping,
+            starts,
+            times,
+            inputs,
+            in_numpy=_in_numpy(used, jumping, owner=field),
+            bound=bound,
+            rtol=rtol,
+            atol=rtol * reach,
+        )
     left_at = _first_outside(field, rollout, inputs)
     messages = list(rollout.message)
     for i, time in enumerate(rollout.stopped_at):
@@ -112,7 +118,7 @@ def _cause(
     dominant = ""
     if parts:
         name, equation, _ = max(parts, key=lambda part: part[2])
-        dominant = f"; the term {name} in {equations[equation]}' dominates there"
+        dominant = f"; the term {name} in {left_side(equations[equation])} dominates there"
     return (
         f"{message} ({where}){dominant}. Start closer to the training data, choose a shorter "
         f"horizon, or use fewer terms."

@@ -4,6 +4,7 @@ import re
 import warnings
 from collections.abc import Sequence
 from copy import copy
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -12,6 +13,7 @@ from .._common.errors import DataWarning, InputError, quoted
 from .._common.progress import step
 from .._common.scikit import AbstractEstimator, validate_data
 from ..data import (
+    EQUAL_MAP_STEPS,
     AnyRows,
     ChunkedDataset,
     ChunkedRows,
@@ -20,6 +22,7 @@ from ..data import (
     Schema,
     as_numbers,
     concatenate,
+    step_of_runs,
     warn_constant,
 )
 from ..fitting import Columns
@@ -80,6 +83,8 @@ def known_dataset(model: "AbstractModel", X: Any, y: Any, t: Any, u: Any) -> Dat
     """Return the input as a `Dataset` with the states of a fitted model. Velocities of positions
     are added, and plain arrays get the model's names."""
     data = as_dataset(X, y, t, u)
+    if data is not None:
+        data = with_step_of(model, data)
     if data is not None and model.clock_:
         data = data.with_parts(time_name=model.clock_).with_time_input()
     if data is None or not model.velocity_of_:
@@ -91,11 +96,34 @@ def known_dataset(model: "AbstractModel", X: Any, y: Any, t: Any, u: Any) -> Dat
     return in_states_of(model, data)
 
 
+def with_step_of(model: "AbstractModel", data: Dataset) -> Dataset:
+    """Return the data as a map if the model is one; refuse data of the other kind, or with another
+    step."""
+    step = model.schema_.step
+    if step is None:
+        if data.discrete:
+            raise InputError(
+                "The model is a flow, and the data were read as a map (discrete=True). Read them "
+                "without discrete, or fit a map to them."
+            )
+        return data
+    if not data.discrete:
+        data = replace(data, schema=replace(data.schema, step=step_of_runs(data)))
+    given = data.schema.step
+    if given is None or abs(given - step) > EQUAL_MAP_STEPS * step:
+        raise InputError(
+            f"The model is a map with a step of {step:.6g}; the data have a step of "
+            f"{given or float('nan'):.6g}. Choose rows with the step of the model."
+        )
+    return data
+
+
 def in_states_of(model: "AbstractModel", data: Dataset | ChunkedDataset) -> Dataset:
     """Return the data with the velocities and the time input of a fitted model, or the sample of
     chunked data with them."""
     if isinstance(data, ChunkedDataset):
         data = data.sample
+    data = with_step_of(model, data)
     if model.clock_:
         data = data.with_time_input()
     velocity_of = model.velocity_of_

@@ -194,12 +194,13 @@ _FIELDS = (
 
 
 def parse_bound(text: str) -> tuple[Key, tuple[float | None, float | None]]:
-    """Return the bounded quantity and its bounds: "omega': omega <= 0", "0.1 <= L <= 2"."""
+    """Return the bounded quantity and its bounds: "omega': omega <= 0", "0.1 <= L <= 2"; for a map
+    "x[k+1]: x <= 0"."""
     equation, colon, inequality = text.rpartition(":")
     match = _BOUND.fullmatch(inequality.strip())
     key: Key = match[3].strip() if match else ""
     if colon:
-        state = equation.strip()
+        state = equation.strip().replace("[k+1]", "'")
         key = (state[:-1].strip("`") if state.endswith("'") else "", str(key))
     if match is None or not (match[2] or match[4]) or not all(key):
         raise InputError(

@@ -24,6 +24,7 @@ from ..terms import (
 )
 
 _OPEN = re.compile(r"(.*?)\+?\s*\.\.\.", re.DOTALL)
+_NEXT = re.compile(r"^(\s*(?:`[^`]*`|\w+)\s*)\[k\+1\]")  # the left side of a map
 _EQUATION = re.compile(r"\s*(?:`([^`]+)`|((?!-)[^\s'=`*/+^()]+))(')?'\s*=(.*)", re.DOTALL)
 _ONE = Number(1.0)
 Powers = tuple[tuple[str, float], ...]
@@ -51,11 +52,12 @@ class Part:
 def parse_equation(text: str) -> tuple[str, str]:
     """Return both sides of an equation such as "omega' = -g/L*sin(theta) + ...".
 
-    The left side of an explicit equation is the name of the state. A second prime denotes the
-    equation of a velocity: "theta'' = ..." is the equation of "theta'". The left side of other
-    equations is returned unchanged: "(m + M)*x'' + m*L*cos(a)*a'' = ...".
+    The left side of an explicit equation is the name of the state, also in that of a map,
+    "x[k+1] = ...". A second prime denotes the equation of a velocity: "theta'' = ..." is the
+    equation of "theta'". The left side of other equations is returned unchanged:
+    "(m + M)*x'' + m*L*cos(a)*a'' = ...".
     """
-    match = _EQUATION.fullmatch(text)
+    match = _EQUATION.fullmatch(_NEXT.sub(r"\1'", text))
     if match is not None and match[4].strip() and "=" not in match[4]:
         return (match[1] or match[2]) + (match[3] or ""), match[4].strip()
     left, sign, right = (part.strip() for part in text.partition("="))

@@ -10,6 +10,7 @@ from jaxtyping import Bool, Float, Int
 
 from ..data import Dataset
 from ..matching import _limits as limits
+from ..matching._noise import min_misfit
 from ..matching._problem import Problem, eliminate_starts, normal_equations
 from ..matching._segments import RunSegments, Trajectories, input_nodes
 from ..matching._sensitivities import linearized
@@ -108,9 +109,12 @@ def integral_form(
 
     For a velocity that was not measured, use the form of its position:
     q(t) = q_0 + v_0 t + int int theta w. The noise is not correlated between rows, unlike in
-    derivatives or windows, so likelihoods can be compared. States inside theta are smoothed.
+    derivatives or windows, so likelihoods can be compared. States inside theta are smoothed. For
+    a map, the form is that of the next row, x[k+1] = theta(x[k]) w.
     """
     variables = smoothed if data.inputs is None else np.hstack([smoothed, data.inputs])
+    if data.discrete:
+        return _next_state_form(data, variables, features)
     with np.errstate(all="ignore"):
         theta = np.asarray(features(variables))
         usable = np.isfinite(theta).all(axis=0) & _is_resolved(data, theta)
@@ -135,6 +139,25 @@ def integral_form(
         forms[c] = Quadratic(
             columns.T @ columns, columns.T @ y, float(y @ y), data.n_samples, n_offsets
         )
+    return forms
+
+
+def _next_state_form(
+    data: Dataset,
+    variables: Float[np.ndarray, "N V"],
+    features: Callable[[np.ndarray], np.ndarray],
+) -> dict[int, Quadratic]:
+    """Return x[k+1] = theta(x[k]) w of each equation of a map, in units of the error that noise of
+    x[k] and x[k+1] causes."""
+    error = np.maximum(data.plan.map_noise.prediction, np.sqrt(min_misfit(data.states)))
+    rows = data.rows_with_next()
+    with np.errstate(all="ignore"):
+        theta = np.asarray(features(variables[rows]))
+        theta = np.where(np.isfinite(theta).all(axis=0), theta, 0.0)
+    forms = {}
+    for c in range(data.n_states):
+        y, columns = data.states[rows + 1, c] / error[c], theta / error[c]
+        forms[c] = Quadratic(columns.T @ columns, columns.T @ y, float(y @ y), len(rows), 0)
     return forms
 
 

@@ -364,11 +364,19 @@ class TermSearch:
             proposals = [
                 self._integral_proposal(start, max_rows) for start in self._parameter_starts()
             ]
-            best = min(proposals, key=lambda proposal: proposal.score)
-            kept = kept | best.candidates
-            fields += [] if best.field is None else [best.field]
+            proposals = sorted(proposals, key=lambda proposal: proposal.score)
+            # the form of a map is the same for all stretches, but biased by noise in the states
+            n_proposals = limits.MAP_PROPOSALS if self.data.discrete else 1
+            for proposal in proposals[:n_proposals]:
+                kept = kept | proposal.candidates
+                fields += [] if proposal.field is None else [proposal.field]
         self._open &= kept
-        return list({_support(field).tobytes(): field for field in reversed(fields)}.values())
+
+        def key(field: HybridField) -> tuple[bytes, tuple[float, ...]]:
+            values = tuple(field.features.values) if self.data.discrete else ()
+            return _support(field).tobytes(), values
+
+        return list({key(field): field for field in reversed(fields)}.values())
 
     def _parameter_starts(self) -> Iterator[HybridField]:
         """Yield the field, and its variants with one parameter in a term changed, because
@@ -398,8 +406,10 @@ class TermSearch:
             given = np.where(known.given[c], known.low[c], 0.0)
             quadratic = form.without_given(given)
             required = known.required[c] & ~known.given[c]
+            # the prediction error of a map is known, and the same for all values of parameters
+            temperature = 1.0 if self.data.discrete else quadratic.temperature()
             score, support, near = descend(
-                quadratic, required, candidates[c], required, price, quadratic.temperature()
+                quadratic, required, candidates[c], required, price, temperature
             )
             total += score
             if support.any():

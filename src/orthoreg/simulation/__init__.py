@@ -13,6 +13,7 @@ from ._integrate import NumpyField as NumpyField
 from ._integrate import Rollout as Rollout
 from ._integrate import Status as Status
 from ._integrate import integrate as integrate
+from ._iterate import iterate as iterate
 from ._switching import AbstractSwitchedField as AbstractSwitchedField
 from ._switching import in_numpy as in_numpy
 from ._tsit5 import PLACES as PLACES

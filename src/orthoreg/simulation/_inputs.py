@@ -396,6 +396,8 @@ def input_interpolation(names: Sequence[str], data: Dataset | None = None) -> di
     """Return the interpolation of each input, detected from a dataset if there is one."""
     if data is None or data.inputs is None:
         return {name: str(Interpolation.cubic) for name in names}
+    if data.discrete:  # a map reads its inputs at rows only
+        return {name: str(Interpolation.hold) for name in names}
     same_run = np.diff(data.run_of_row) == 0
     return {
         name: str(visible_interpolation(column, same_run))

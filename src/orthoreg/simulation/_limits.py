@@ -97,3 +97,7 @@ MIN_ROWS = 4
 MIN_JUMP = 0.05
 """Minimum size of visible steps, as a share of the input's range. Smaller steps are those of a
 quantised signal."""
+
+# -- maps --------------------------------------------------------------------------------------
+STEP_TOLERANCE, MAX_STEP_TOLERANCE = 1e-3, 0.1
+"""Steps of a map: rounding of a time in a file, and of a time after many steps."""

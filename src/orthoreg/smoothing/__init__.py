@@ -2,6 +2,8 @@
 
 from ._limits import MIN_POLYNOMIAL_ROWS as MIN_POLYNOMIAL_ROWS
 from ._limits import MIN_VELOCITY_ROWS as MIN_VELOCITY_ROWS
+from ._maps import MapNoise as MapNoise
+from ._maps import estimate_map_noise as estimate_map_noise
 from ._noise import Outliers as Outliers
 from ._noise import estimate_noise as estimate_noise
 from ._noise import estimate_noise_growth as estimate_noise_growth

@@ -140,6 +140,26 @@ the row."""
 NEARLY_EQUAL_STEPS = 1e-4
 """Relative difference of time steps below which smoothing may treat them as equal."""
 
+# -- noise of maps -----------------------------------------------------------------------------
+MIN_MAP_ROWS = 12
+"""Rows with a successor. With fewer, the noise of a map is not estimated."""
+
+MAX_MAP_DEGREE = 4
+"""Degree of the polynomials that predict the next row of a map."""
+
+MAX_MAP_TERMS = 0.25
+"""Terms of such a polynomial per row. With more, its error is uncertain."""
+
+MAP_NEIGHBOURS = (2, 4, 8, 16)
+"""Nearest rows per coefficient of a plane that predicts the next row: few for clean data, many for
+noisy data."""
+
+GOOD_MAP_PREDICTION = 1.25
+"""Ratio to the smallest squared error, up to which the slopes of a prediction are used."""
+
+MAP_PLANE_RANK = 1e-6
+"""Relative extent of neighbours below which a plane has no slope."""
+
 MIN_RELATIVE_NORM = 1e-14
 """Norm relative to that of a constant polynomial. Smaller norms, which occur for clustered points,
 are raised to this value."""

@@ -143,7 +143,8 @@ class Columns(NamedTuple):
 
 @final
 class Choice:
-    """The arguments of `read_table`: roles and units of columns, and the `form` of the table.
+    """The arguments of `read_table`: roles and units of columns, the `form` of the table, and
+    whether its rows are those of a map (`discrete`).
 
     States and inputs are named as in the header, without units. A `*` in these names stands for the
     run in columns side by side.
@@ -159,6 +160,8 @@ class Choice:
         positions: Any,
         units: Mapping[str, str] | None,
         form: Format,
+        *,
+        discrete: bool = False,
     ):
         named = named_positions(positions)
         velocities = check_names([v for v in named.values() if v], "positions")
@@ -176,7 +179,7 @@ class Choice:
         }
         clean = {name: base for base, name in self._requested.items()}
         self.time, self.group = clean[str(time)], group
-        self.units, self.form = dict(units or {}), form
+        self.units, self.form, self.discrete = dict(units or {}), form, discrete
         self.positions = {clean[p]: v and clean[v] for p, v in named.items()}
         self.states = tuple(clean[name] for name in (*named, *velocities, *others))
         self.inputs = tuple(clean[name] for name in input_columns)
@@ -188,6 +191,17 @@ class Choice:
             raise DataError(
                 "states must name at least one column; pass positions=... if velocities were not "
                 "measured."
+            )
+        if self.discrete and (self.positions or self.derivatives):
+            raise DataError(
+                f"{'positions' if self.positions else 'derivatives'} must be omitted with "
+                f"discrete=True: a map gives the next values of its columns. Pass them all as "
+                f"states."
+            )
+        if self.discrete and self.form.fill:
+            raise DataError(
+                "fill must be omitted with discrete=True: values between rows of a map do not lie "
+                "on a smooth curve. Pass repair=True, which leaves out rows with missing values."
             )
         if self.positions and self.derivatives:
             raise DataError(

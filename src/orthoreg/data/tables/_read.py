@@ -64,6 +64,7 @@ def read_table(
     fill: bool = False,
     gap: float | int = GAP,
     chunks: bool | int | None = None,
+    discrete: bool = False,
 ) -> Any:
     """Read runs from a table.
 
@@ -119,6 +120,9 @@ def read_table(
         number of rows per chunk of whole runs, True for the default number, False to read
         everything at once. With None, tables of more than 2 GiB are read in chunks. The rows of a
         run must be consecutive in its file.
+    discrete
+        whether the system is a map x[k+1] = f(x[k], u[k]) from row to row. Steps must then be
+        equal; with `repair`, runs are cut where rows are missing.
 
     Returns
     -------
@@ -139,7 +143,9 @@ def read_table(
         date_format=date_format, time_unit=time_unit, sheet=sheet, long=long, repair=repair or fill,
         fill=fill, gap=gap,
     )  # fmt: skip
-    choice = Choice(time, states, inputs, group, derivatives, positions, units, form)
+    choice = Choice(
+        time, states, inputs, group, derivatives, positions, units, form, discrete=discrete
+    )
     if is_dask(path) and hasattr(path, "columns"):
         return read_dask(path, choice)
     sources = _sources(path)

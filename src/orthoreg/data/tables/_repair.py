@@ -84,6 +84,31 @@ def _split_at_gaps(
     return np.split(rows, np.searchsorted(times[rows], gap_times, side="right"))
 
 
+def cut_at_missing_rows(runs: Runs) -> tuple[Runs, tuple[Note, ...]]:
+    """Return the runs of a map, cut at steps of two or more rows, with a note."""
+    stretches = list(runs.stretches())
+    steps = np.concatenate([np.diff(runs.times[rows]) for _, rows in stretches])
+    if not len(steps):
+        return runs, ()
+    typical = float(np.median(steps))
+    labels: list[str] = []
+    lengths: list[int] = []
+    for label, rows in stretches:
+        multiple = np.diff(runs.times[rows]) / typical
+        whole = np.rint(multiple)
+        is_gap = (whole >= 2) & (np.abs(multiple - whole) <= limits.EQUAL_MAP_STEPS * whole)
+        edges = [0, *(np.flatnonzero(is_gap) + 1).tolist(), rows.stop - rows.start]
+        lengths += np.diff(edges).tolist()
+        n_parts = len(edges) - 1
+        labels += [f"{label}.{i + 1}" if n_parts > 1 else label for i in range(n_parts)]
+    count = len(lengths) - len(runs.lengths)
+    if not count:
+        return runs, ()
+    text = f"Runs cut at {_count(count, 'place')} where rows are missing."
+    cut = replace(runs, lengths=np.array(lengths), labels=tuple(labels))
+    return cut, (Note("missing-rows", text, count, True),)
+
+
 def warn_of_gaps(runs: Runs, multiple: float | int, time_name: str, source: str) -> None:
     """Warn about gaps in time, which remain in the data."""
     count, first_time = 0, 0.0

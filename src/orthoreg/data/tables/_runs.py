@@ -23,7 +23,7 @@ from ._formats import (
     read_excel,
     read_frame,
 )
-from ._repair import Runs, bridge, fill, repair_runs, warn_of_gaps
+from ._repair import Runs, bridge, cut_at_missing_rows, fill, repair_runs, warn_of_gaps
 from ._table import Table, numbers_of, text_of, times_of
 from ._text import read_csv
 
@@ -142,6 +142,9 @@ def dataset_of(
     if choice.form.repair:
         runs, filled, repairs = _repaired(runs, first.names, choice, grouped, source)
         notes += repairs
+        if choice.discrete:
+            runs, cuts = cut_at_missing_rows(runs)
+            notes += cuts
     row_in_source = _row_locator(parts)
     part_units = {name: unit for part in parts for name, unit in part.units.items()}
     clean = {name: clean_pattern(name) if "*" in name else name for name in choice.numeric}
@@ -175,8 +178,9 @@ def dataset_of(
         gap=choice.form.gap,
         unused=tuple(dict.fromkeys(name for part in parts for name in part.table.others)),
         is_chunk=is_chunk,
+        discrete=choice.discrete,
     )  # fmt: skip
-    if not choice.form.repair and not is_chunk:
+    if not (choice.form.repair or is_chunk or choice.discrete):
         cut = replace(runs, lengths=data.run_lengths, labels=data.labels)
         warn_of_gaps(cut, choice.form.gap, choice.time, source)
     return data
@@ -190,7 +194,9 @@ def _repaired(
     states = [names.index(name) for name in choice.states]
     if choice.form.fill:
         runs, notes = fill(runs, names, gap)
-    runs, bridged = bridge(runs, names, states)
+    bridged: tuple[Note, ...] = ()
+    if not choice.discrete:  # rows of a map lie on no curve
+        runs, bridged = bridge(runs, names, states)
     is_new = np.isfinite(runs.values) & ~np.isfinite(measured.values)
     by_table_row = np.empty_like(is_new)
     by_table_row[runs.rows] = is_new  # repairs change the order of rows

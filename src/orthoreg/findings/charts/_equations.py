@@ -88,7 +88,10 @@ def equations_of(model: AbstractFittedModel, findings: Findings) -> tuple[Equati
 
 def _typeset(model: AbstractFittedModel) -> list[MathEquation]:
     fixed = model.knowledge().fixed
-    return math_equations(model.field_, model.output_names_, _DIGITS, model.velocity_of_, fixed)
+    return math_equations(
+        model.field_, model.output_names_, _DIGITS, model.velocity_of_, fixed,
+        discrete=model.schema_.discrete,
+    )  # fmt: skip
 
 
 def _relations(model: AbstractFittedModel) -> list[MathEquation]:

@@ -7,6 +7,7 @@ from typing import final
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+from ..._common.notation import left_side
 from ...data import Dataset, Rows
 from ...export import math, math_equations
 from ...matching import forecast_variants
@@ -291,7 +292,7 @@ def _path(
         left, terms = _typeset(model, c, coefficients)
         step = (inner, outer, low, high, left, terms, tuple(states[i].T))
         shown.append(PathStep(int(support.sum()), *step))
-    return Path(f"{errors.equation}'", tuple(shown), chosen)
+    return Path(left_side(errors.equation), tuple(shown), chosen)
 
 
 def _typeset(
@@ -300,7 +301,8 @@ def _typeset(
     """One equation as a list of MathML terms, without the network."""
     alone = replace(model.field_.without_residual(), coefficients=coefficients)
     every = math_equations(
-        alone, model.output_names_, 4, model.velocity_of_, model.knowledge().fixed
-    )
+        alone, model.output_names_, 4, model.velocity_of_, model.knowledge().fixed,
+        discrete=model.schema_.discrete,
+    )  # fmt: skip
     equation = next(candidate for candidate in every if candidate.index == c)
     return math(f"{equation.left}<mo>=</mo>"), tuple(math(term.signed) for term in equation.terms)

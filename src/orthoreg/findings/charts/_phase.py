@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Float
 
 from ..._common.errors import InputError
+from ..._common.notation import left_side, next_values
 from ...data import Dataset
 from ._choice import (
     AbstractFittedModel,
@@ -80,11 +81,13 @@ class Rate:
 @final
 @dataclass(frozen=True, eq=False)
 class Phase:
-    """Portraits, or the rate of a single state."""
+    """Portraits, or the rate of a single state. For a map (`discrete`) the flow is the move to the
+    next row, and the rate the next value."""
 
     portraits: tuple[Portrait, ...]
     rate: Rate | None
     notes: tuple[str, ...]
+    discrete: bool = False
 
     @property
     def note(self) -> str:
@@ -109,7 +112,7 @@ def phase_chart(
     at_mean = f"flow with {' and '.join(held)} at their mean" if held else ""
     if data.n_states == 1:
         slopes = slopes_of(model, data, detail.rows) if slopes is None else slopes
-        return Phase((), _rate(model, data, slopes, detail), (at_mean,))
+        return Phase((), _rate(model, data, slopes, detail), (at_mean,), data.discrete)
     if among is not None and len(among) < 2:
         names = [data.state_names[i] for i in among]
         raise InputError(f"plot_phase(states=...) needs at least two of the states; got {names}.")
@@ -127,7 +130,7 @@ def phase_chart(
         not_measured(data),
     )
     portraits = tuple(_portrait(model, data, pair, runs, detail) for pair in pairs)
-    return Phase(portraits, None, notes)
+    return Phase(portraits, None, notes, data.discrete)
 
 
 def _portrait(
@@ -145,6 +148,8 @@ def _portrait(
     with np.errstate(all="ignore"):
         parts = model.decompose(at_states(data, states))
         symbolic, neural = (np.asarray(part)[:, columns] for part in parts)
+        if data.discrete:
+            symbolic = symbolic - states[:, columns]
         total = np.sqrt(np.nanmean(np.square(symbolic + neural)))
         has_network = bool(np.abs(neural).max() > _MIN_NETWORK * total)
 
@@ -179,7 +184,8 @@ def _line(
         rows = np.unique(np.concatenate([*extremes, rows])) if count > 2 * points else slice(None)
     shown = line[rows]
     moved = np.abs(np.diff(shown, axis=0) / size).max(axis=1) if len(shown) > 1 else np.zeros(1)
-    return shown, bool(len(shown) < count and np.median(moved) > _BROKEN_STEP)
+    is_thinned = len(shown) < count
+    return shown, data.discrete or bool(is_thinned and np.median(moved) > _BROKEN_STEP)
 
 
 def _rate(model: AbstractFittedModel, data: Dataset, slopes: Slopes, detail: Detail) -> Rate:
@@ -192,7 +198,7 @@ def _rate(model: AbstractFittedModel, data: Dataset, slopes: Slopes, detail: Det
     some = evenly(rows.n_samples, 0 if values is None else _MEASURED_POINTS)
     return Rate(
         variable_labels(data)[0],
-        f"d/dt of {shortened(data.state_names[0])}",
+        _rate_label(data),
         grid[:, 0],
         symbolic + neural,
         symbolic,
@@ -200,6 +206,11 @@ def _rate(model: AbstractFittedModel, data: Dataset, slopes: Slopes, detail: Det
         rows.states[some, 0],
         np.zeros(0) if values is None else values[some, 0],
     )
+
+
+def _rate_label(data: Dataset) -> str:
+    name = shortened(data.state_names[0])
+    return left_side(next_values([name])[0]) if data.discrete else f"d/dt of {name}"
 
 
 def choose_pairs(

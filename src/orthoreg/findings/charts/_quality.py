@@ -40,7 +40,7 @@ def quality_of(data: Dataset) -> Quality:
         if origin == "measured":
             share = plan.noise[k] / std if std > 0 else 0.0
             noise = percent(float(share)) if plan.is_noise[k] else "none seen"
-            count = str(int(outliers[k]))
+            count = "–" if data.discrete else str(int(outliers[k]))
         unit = (data.units.get(name, ""),) if data.units else ()
         cells = (name, *unit, f"{column.min():.4g}", f"{column.max():.4g}")
         rows.append((*cells, f"{std:.3g}", noise, count, origin))
@@ -74,6 +74,8 @@ def _facts(data: Dataset) -> tuple[tuple[str, str], ...]:
         facts.append(("Gaps", f"{gaps} longer than {_GAP:g} usual steps" if gaps else "none"))
         longest = float(np.max(data.times[data.offsets[1:] - 1] - data.times[data.offsets[:-1]]))
         facts.append(("Longest run", f"{number(longest)}{unit}"))
+    if data.discrete:
+        return (*facts, ("Equations", "a map from row to row"))
     facts.append(("Derivatives", "measured" if data.derivatives is not None else "not measured"))
     return tuple(facts)
 

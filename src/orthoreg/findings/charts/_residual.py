@@ -8,6 +8,7 @@ from typing import final
 import numpy as np
 from jaxtyping import Float, Int
 
+from ..._common.notation import left_side
 from ...data import Dataset
 from ...diagnostics import relative_error
 from ._choice import (
@@ -47,6 +48,10 @@ _ERRORS_NOTE = (
     "Errors are relative to the size of each derivative. Derivatives estimated from neighbouring "
     "rows have correlated errors over a few rows: correlation at small lags alone is no evidence "
     "against the equations."
+)
+_MAP_ERRORS_NOTE = (
+    "Errors are relative to the size of each next value. Noise of a row is in its own error and in "
+    "that of the next row: correlation at lag one alone is no evidence against the equations."
 )
 
 
@@ -237,7 +242,7 @@ def _network_map(
     variables, labels = rows.variables, variable_labels(rows)
     some = evenly(len(variables), _MAP_POINTS)
     empty, none = np.zeros(0), np.zeros((0, 0))
-    equation = f"{equation_labels(model)[c]}'"
+    equation = left_side(equation_labels(model)[c])
     if variables.shape[1] == 1:
         (x,), neural = _network_on_grid(model, rows, (0,), _GRID * 3)
         return NetworkMap(
@@ -331,12 +336,13 @@ def diagnostics_of(
     total = np.sqrt(np.square(errors).mean(axis=0))
     shown = [learned[i] for i in np.argsort(-total[learned], kind="stable")[: PAGE.equations]]
     labels = equation_labels(model)
-    result = tuple(_diagnostics(rows, errors[:, c], f"{labels[c]}'") for c in shown)
+    result = tuple(_diagnostics(rows, errors[:, c], left_side(labels[c])) for c in shown)
     note = share_shown(len(shown), len(learned), "equations", ": those with the largest error")
+    general = _MAP_ERRORS_NOTE if rows.discrete else _ERRORS_NOTE
     exact = [labels[c] for c in shown if total[c] < _ROUNDING]
     if exact:
         note = f"{note} {', '.join(exact)}: these errors are rounding.".strip()
-    return result, f"{_ERRORS_NOTE} {note}".strip()
+    return result, f"{general} {note}".strip()
 
 
 def _diagnostics(rows: Dataset, errors: Float[np.ndarray, " N"], equation: str) -> Diagnostics:

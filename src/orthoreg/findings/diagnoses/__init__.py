@@ -9,4 +9,5 @@ from ._forcing import missing_variable as missing_variable
 from ._forcing import time_dependence as time_dependence
 from ._larger_library import LargerLibrary as LargerLibrary
 from ._larger_library import larger_library as larger_library
+from ._map import discrete as discrete
 from ._order import second_order as second_order

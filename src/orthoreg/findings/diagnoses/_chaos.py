@@ -20,7 +20,7 @@ def chaotic(field: Field, data: Dataset, error: float) -> Advice | None:
     along the measured runs, less the growth of the motion itself.
     """
     moving = int(np.count_nonzero(np.ptp(data.states, axis=0)))
-    if moving < limits.MIN_STATES_CHAOS and not data.input_names:
+    if moving < limits.MIN_STATES_CHAOS and not data.input_names and not data.discrete:
         return None
     exponent = lyapunov_exponent(field, data)
     first, last = data.offsets[:-1], data.offsets[1:] - 1
@@ -32,6 +32,9 @@ def chaotic(field: Field, data: Dataset, error: float) -> Advice | None:
     if lasts >= span:
         return None
     unit = data.units.get(data.time_name, "time units")
+    if data.discrete and data.time_name not in data.units:
+        unit, step = "rows", data.schema.step or 1.0
+        exponent, lasts = exponent * step, lasts / step
     # a system with inputs may be unstable instead, for example if the inputs stabilise it
     is_, under = ("is chaotic or unstable", " under the same inputs") if data.input_names else (
         "is chaotic", ""
@@ -49,7 +52,8 @@ def lyapunov_exponent(field: Field, data: Dataset) -> float | None:
     both halves of the runs, or the field is not finite.
 
     d' = J(x(t)) d with the Jacobian J at the measured states, by the Runge-Kutta method of fourth
-    order. The growth of |x'| is subtracted from that of d.
+    order. The growth of |x'| is subtracted from that of d. For a map d[k+1] = J(x[k]) d[k], and
+    |x[k+1] - x[k]| takes the place of |x'|.
     """
     rates = []
     spread = data.states.std(axis=0)
@@ -64,8 +68,12 @@ def lyapunov_exponent(field: Field, data: Dataset) -> float | None:
         jacobians = _jacobians(field, variables, spread)
         if jacobians is None:
             return None
-        growth = _growth(jacobians, times)
+        steps = jacobians[:-1] if data.discrete else _flow_steps(jacobians, times)
+        growth = _growth(steps)
         speed = np.linalg.norm(field(variables) / spread, axis=1)
+        if data.discrete:
+            moves = (field(variables) - trajectory.states[rows]) / spread
+            speed = np.linalg.norm(moves, axis=1)
         half = len(times) // 2
         parts = [
             _rate(growth, speed, times, first, last)
@@ -110,10 +118,10 @@ def _jacobians(
     return result if np.isfinite(result).all() else None
 
 
-def _growth(
+def _flow_steps(
     jacobians: Float[np.ndarray, "T n n"], times: Float[np.ndarray, " T"]
-) -> Float[np.ndarray, " T"]:
-    """The logarithm of a perturbation's size at each row."""
+) -> Float[np.ndarray, "L n n"]:
+    """The matrices that take a perturbation from row to row."""
     h = np.diff(times)[:, None, None]
     first, last = jacobians[:-1], jacobians[1:]
     middle = (first + last) / 2
@@ -122,14 +130,19 @@ def _growth(
     k2 = middle @ (unit + h / 2 * k1)
     k3 = middle @ (unit + h / 2 * k2)
     k4 = last @ (unit + h * k3)
-    steps = unit + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
-    direction = np.ones(len(unit)) / np.sqrt(len(unit))
-    sizes = np.zeros(len(times))
+    return unit + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+
+
+def _growth(steps: Float[np.ndarray, "L n n"]) -> Float[np.ndarray, " T"]:
+    """The logarithm of a perturbation's size at each row."""
+    n = steps.shape[1]
+    direction = np.ones(n) / np.sqrt(n)
+    sizes = np.zeros(len(steps) + 1)
     for i, step in enumerate(steps):
         direction = step @ direction
         size = float(np.linalg.norm(direction))
         if not np.isfinite(size) or size == 0:
-            return np.zeros(len(times))
+            return np.zeros(len(steps) + 1)
         sizes[i + 1] = sizes[i] + np.log(size)
         direction = direction / size
     return sizes

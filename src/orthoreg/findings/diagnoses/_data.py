@@ -6,6 +6,7 @@ from typing import NamedTuple, final
 import numpy as np
 from jaxtyping import Float
 
+from ..._common.notation import left_side
 from ...data import Dataset
 from ...losses import Weak
 from ...smoothing import bump_windows
@@ -39,7 +40,7 @@ def few_rows(
     if np.median(data.run_lengths) < limits.MIN_ROWS_PER_RUN:
         reasons.append(
             f"runs of {int(np.median(data.run_lengths))} rows contain little information on how "
-            f"states change; measure longer runs, or derivatives"
+            f"states change; measure longer runs{', or derivatives' * (not data.discrete)}"
         )
     if not reasons:
         return None
@@ -81,7 +82,8 @@ def noise(
     return Advice(
         "noise",
         f"The noise in {states}, relative to the standard deviation, causes an uncertainty of "
-        f"{percent(float(slope_noise[worst]))} in the estimated {(rates or names)[worst]}'. "
+        f"{percent(float(slope_noise[worst]))} in the estimated "
+        f"{left_side((rates or names)[worst])}. "
         f"Measure more runs, or repeat runs and average them.",
     )
 

@@ -8,6 +8,7 @@ from typing import final
 import numpy as np
 from jaxtyping import Float
 
+from ..._common.notation import left_side
 from ...data import folds
 from ...terms import FeatureMap
 from .. import _limits as limits
@@ -26,7 +27,7 @@ def missing_variable(
     """
     if first is None or not first.enough:
         return None
-    level = 0.0 if seen.motion is None else float(seen.motion.noise_level.max(initial=0.0))
+    level = float(seen.noise_level.max(initial=0.0))
     threshold = max(limits.UNDETERMINED_SHARE, limits.MISSING_VARIABLE_NOISE_FACTOR * level)
     undetermined = [c for c in failing if first.share[c] > threshold]
     if not undetermined:
@@ -42,10 +43,18 @@ def missing_variable(
             f"{states} follows different laws in different runs: a quantity that differs between "
             f"runs is missing. Add it as an input that is constant in each run.",
         )
+    if seen.data is not None and seen.data.discrete:
+        return Advice(
+            "missing-variable",
+            f"No function of {columns} explains {states}: equal values are followed by different "
+            f"ones ({share} of the variance of {left_side(names[worst])} is left). An input, or a "
+            f"state such as the value one row earlier, is missing from the table: add its column.",
+        )
     return Advice(
         "missing-variable",
         f"No function of {columns} explains {states}: equal values have different rates "
-        f"({share} of the variance of {names[worst]}' is unexplained). An input, or a state such "
+        f"({share} of the variance of {left_side(names[worst])} is unexplained). An input, or a "
+        f"state such "
         f"as a velocity, is missing from the table: add its column.",
     )
 
@@ -101,7 +110,7 @@ def time_dependence(
     (`first`), or almost zero for several runs if `first` is unknown. It must also be clearly
     smaller than that of a larger library, with which the share `rival` of the error remains.
     """
-    if seen.samples.times is None:
+    if seen.samples.times is None or seen.data is None:
         return None
     best: TimeDependence | None = None
     for c in failing:
@@ -118,8 +127,7 @@ def time_dependence(
             ):
                 continue
         else:
-            assert seen.motion is not None
-            if first.share[c] < limits.FORCING_NOISE_FACTOR * float(seen.motion.noise_level.max()):
+            if first.share[c] < limits.FORCING_NOISE_FACTOR * float(seen.noise_level.max()):
                 continue
             unexplained = float(first.share[c]) * float(seen.samples.targets[:, c].var())
             error = beyond_noise(forcing.after, _noise(seen, c), limits.NOISE_MARGIN)
@@ -165,8 +173,10 @@ def _waves(seen: Observations, features: FeatureMap, equation: int) -> TimeDepen
     periods = listed([f"{2 * np.pi / w:.3g}" for w in frequencies])
     return TimeDependence(equation, before, after, remaining, Advice(
         "time-dependent",
-        f"{name}' depends explicitly on time, with the period {periods}: a forcing is missing. Add "
-        f"the columns {columns} as inputs; they reduce the held-out error of {name}' from "
+        f"{left_side(name)} depends explicitly on time, with the period {periods}: a forcing is "
+        f"missing. Add "
+        f"the columns {columns} as inputs; they reduce the held-out error of {left_side(name)} "
+        f"from "
         f"{percent(before)} to {percent(after)}.",
     ))  # fmt: skip
 
@@ -200,7 +210,7 @@ def _shared(seen: Observations, features: FeatureMap, equation: int) -> TimeDepe
     name = seen.labels[equation]
     return TimeDependence(equation, before, after, remaining, Advice(
         "time-dependent",
-        f"The error of {name}' is the same at the same time in different runs: a "
+        f"The error of {left_side(name)} is the same at the same time in different runs: a "
         f"forcing that depends on {_time_name(seen)} is missing. Add its column as an input.",
     ))  # fmt: skip
 
@@ -210,8 +220,8 @@ def _strongest(
 ) -> float | None:
     """The frequency whose wave explains most of the target beyond the design."""
     samples = seen.samples
-    assert samples.times is not None and seen.motion is not None
-    times, data = samples.times, seen.motion.data
+    assert samples.times is not None and seen.data is not None
+    times, data = samples.times, seen.data
     span = float(np.ptp(times))
     step = float(np.median(data.step_of_run()))
     slowest = limits.MIN_FORCING_PERIODS * _resolution(seen)
@@ -257,8 +267,8 @@ def _explained(
 
 def _resolution(seen: Observations) -> float:
     """The frequency whose period is as long as the longest run."""
-    assert seen.motion is not None
-    data = seen.motion.data
+    data = seen.data
+    assert data is not None
     first, last = data.offsets[:-1], data.offsets[1:] - 1
     return 2 * np.pi / float((data.times[last] - data.times[first]).max())
 
@@ -279,5 +289,5 @@ def _left(seen: Observations, equation: int, before: float, after: float) -> flo
 
 
 def _time_name(seen: Observations) -> str:
-    assert seen.motion is not None
-    return seen.motion.data.time_name
+    assert seen.data is not None
+    return seen.data.time_name

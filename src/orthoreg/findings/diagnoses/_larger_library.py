@@ -6,6 +6,7 @@ from typing import final
 
 import numpy as np
 
+from ..._common.notation import left_side
 from ...data import folds
 from ...search.rows import CrossValidation
 from ...solving import gather_partitioned
@@ -74,7 +75,8 @@ def larger_library(
         errors = number(new), number(old)
     advice = Advice(
         "larger-library",
-        f"Try the library {text}: with the best of its terms, the held-out error of {name}' is "
+        f"Try the library {text}: with the best of its terms, the held-out error of "
+        f"{left_side(name)} is "
         f"{errors[0]}; with the best terms of the present library, it is {errors[1]}.",
     )
     return LargerLibrary(text, c, old, new, remaining, advice)

@@ -6,6 +6,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from ..._common.notation import left_side, target_word
 from ...findings.charts import StateMap, StateMaps, shortened
 from ._panels import GivenAxes, open_panels
 from ._style import MAP, NOTE, RESIDUAL, SMALL, as_written, number, panel_title, tick, tidy
@@ -19,25 +20,26 @@ def draw_residual(chart: StateMaps, words: str | None = None, ax: GivenAxes = No
     if not chart.maps:
         return _draw_reason(chart.reason, words, ax)
     maps, label = chart.maps, _VALUES[chart.kind]
+    word = target_word(state_map.equation for state_map in maps)
     columns = min(len(maps), _COLUMNS)
     what = f"one for each of {len(maps)} equations"
     panels = open_panels(ax, len(maps), columns, who="plot_residual", what=what)
     for axes, state_map in zip(panels.axes, maps, strict=True):
         unit = state_map.rate_unit if chart.kind == "residual" else ""
         name = shortened(state_map.equation, 20)
-        panel_title(axes, f"{name}'{unit}: {chart.kind} {number(state_map.share)}")
+        panel_title(axes, f"{left_side(name)}{unit}: {chart.kind} {number(state_map.share)}")
         _draw_map(axes, state_map, label)
         tidy(axes)
     has_colours = len(maps[0].labels) > 1
     meaning = [
-        f"{chart.kind} relative to the size of the derivative",
+        f"{chart.kind} relative to the size of the {word}",
         f"colour: {label}" * has_colours,
         chart.rows_note,
     ]
     title, together = "Residual network at the measured states", ""
     if chart.kind == "error":
         error = number(chart.error or 0.0)
-        title = f"No residual network: error of the equations {error} of the derivative's size"
+        title = f"No residual network: error of the equations {error} of the {word}'s size"
     elif chart.error is not None:
         together = f"equations and network together: error {number(chart.error)}"
     notes = [

@@ -7,6 +7,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator
 
+from ..._common.notation import left_side
 from ...findings.charts import ErrorPath, ErrorPaths, shortened
 from ._panels import GivenAxes, open_panels
 from ._style import FITTED, GRID, INK, MEASURED, NOTE, RESIDUAL, panel_title, tick, tidy
@@ -95,14 +96,15 @@ def _title(path: ErrorPath) -> str:
     text, count = ", ".join(path.terms), len(path.terms)
     if not count or len(text) > _MAX_TITLE:
         text = f"{count} term{'' if count == 1 else 's'}"
-    return f"{shortened(path.equation)}': {text}"
+    return f"{left_side(shortened(path.equation))}: {text}"
 
 
 def draw_proposal(
-    equation: str, formula: str, note: str, residual: Float[np.ndarray, "N 2"], ax: GivenAxes = None
+    left: str, formula: str, note: str, residual: Float[np.ndarray, "N 2"], ax: GivenAxes = None
 ) -> Figure:
-    """Return a plot of the partial residual of an equation against the proposed terms. The columns
-    of `residual` are the values of the terms and the derivative without the other terms."""
+    """Return a plot of the partial residual of the equation of `left` against the proposed terms.
+    The columns of `residual` are the values of the terms and the left side without the other
+    terms."""
     panels = open_panels(ax, 1, 1, who="plot_proposal", what="one panel")
     axes = panels.axes[0]
     values, remainder = residual.T
@@ -110,8 +112,8 @@ def draw_proposal(
     ends = np.array([values.min(), values.max()])
     line = axes.plot(ends, ends, color=FITTED, linewidth=1.4, label="proposal")
     axes.set_xlabel(shortened(formula))
-    axes.set_ylabel(f"{equation}' without the other terms")
+    axes.set_ylabel(f"{left} without the other terms")
     axes.axhline(0.0, color=NOTE, linewidth=0.6)
     tidy(axes)
-    title = f"{equation}' lacks {shortened(formula)}"
+    title = f"{left} lacks {shortened(formula)}"
     return panels.finish(title, [note], [*dots, *line], sizes=[(4.6, 3.4)])

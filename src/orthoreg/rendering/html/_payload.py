@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._common.notation import left_side
 from ...export import unicode_formula
 from ...findings import Findings
 from ...findings.charts import Label, Portrait, ReportData
@@ -58,7 +59,7 @@ def _coefficients(findings: Findings) -> list[dict[str, Any]]:
     for equation in dict.fromkeys(row.equation for row in findings.shown_terms):
         rows = [row for row in findings.shown_terms if row.equation == equation]
         result.append({
-            "equation": f"{equation}'",
+            "equation": left_side(equation),
             "labels": [unicode_formula(row.term) for row in rows],
             "values": [row.coefficient for row in rows],
             "low": plain_chart([row.low if row.coefficient else None for row in rows]),

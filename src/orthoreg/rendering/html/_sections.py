@@ -3,6 +3,7 @@
 import math
 
 from ..._common.html import escape
+from ..._common.notation import left_side, target_word
 from ...export import math as mathml
 from ...export import typeset_formula, typeset_sentence
 from ...findings import number
@@ -166,18 +167,20 @@ def _certificate(data: ReportData) -> str:
     certificate = data.summary.certificate
     rows = [
         (
-            f"{row.equation}'", str(row.n_terms), number(row.fit_error),
+            left_side(row.equation), str(row.n_terms), number(row.fit_error),
             number(row.residual_share), whole_percent(row.library_share), number(row.overlap),
             number(row.duality_gap),
         )
         for row in certificate
     ]  # fmt: skip
-    words = "Errors and the network's size are relative to the size of each derivative."
+    word = target_word(row.equation for row in certificate)
+    words = f"Errors and the network's size are relative to the size of each {word}."
     if all(math.isnan(row.duality_gap) for row in certificate):
         columns, rows = columns[:-1], [cells[:-1] for cells in rows]
         words += (
-            " There is no duality gap, which applies only to fits of derivatives: these equations "
-            "were fitted to integrals over windows or matched to trajectories."
+            f" There is no duality gap, which applies only to fits of {word}s: these equations "
+            f"were "
+            f"fitted to integrals over windows or matched to trajectories."
         )
     inside = table(columns, rows)
     return f'<details><summary>Certificate</summary><p class="quiet">{words}</p>{inside}</details>'
@@ -220,11 +223,16 @@ def _phase(data: ReportData) -> str:
         keys = [("measured", "dot", "measured"), ("forecast", "line", "model")]
         keys += [("terms", "dash", "equations alone")] if parts else []
         words = "The rate of change of the state against its value."
+        if phase.discrete:
+            head, words = "Next value", "The value at the next row against the value."
         switch = ""
     else:
         head = "Phase portrait"
         keys = [("run", "line", "measured runs"), ("flow", "line", "learned flow")]
         words = "The flow of the model, with the measured runs."
+        if phase.discrete:
+            words = "The moves of the model to the next row, with the measured rows."
+            keys = [("run", "dot", "measured rows"), ("flow", "line", "move to the next row")]
     return (
         f'<h2>{head}</h2><p>{words}</p><div class="controls">{pick}{switch}</div>{legend(keys)}'
         f"{chart('chart-phase', head)}{quiet(phase.note)}"
@@ -290,7 +298,7 @@ def _coefficients(data: ReportData) -> str:
     words = "with their 95% intervals" if known else "without intervals, which are unknown"
     if not all(row.coefficient for row in rows):
         words += "; a hollow dot is a less probable term that the model does not use"
-    names = [f"{name}'" for name in dict.fromkeys(row.equation for row in rows)]
+    names = [left_side(name) for name in dict.fromkeys(row.equation for row in rows)]
     pick = select("coefficients-equation", "Equation", names) if len(rows) > _LINES else ""
     return (
         f"<h2>Coefficients</h2><p>Coefficients {words}.</p>"
@@ -316,7 +324,7 @@ def _correlations(data: ReportData) -> str:
 def _term_table(data: ReportData) -> str:
     rows = [
         (
-            f"{row.equation}'",
+            left_side(row.equation),
             typeset_formula(row.term, data.names),
             f"{row.coefficient:#.4g}" if row.coefficient else "left out",
             "" if not row.coefficient or row.low is None or row.high is None
@@ -334,6 +342,7 @@ def _diagnostics(data: ReportData) -> str:
         note = data.diagnostics_note
         return f"<h2>Residual diagnostics</h2>{quiet(note)}" if note else ""
     names = [equation.equation for equation in data.diagnostics]
+    word = target_word(names)
     pick = select("errors-equation", "Equation", names)
     bars = [
         ("forecast", "line", "autocorrelation"),
@@ -341,7 +350,7 @@ def _diagnostics(data: ReportData) -> str:
     ]
     keys = [("point", "dot", "error at a row"), ("network", "line", "mean of rows nearby, 95%")]
     return (
-        "<h2>Residual diagnostics</h2><p>Errors of the derivatives. For a good model, they look "
+        f"<h2>Residual diagnostics</h2><p>Errors of the {word}s. For a good model, they look "
         f'like noise, over time and against every variable.</p><div class="controls">{pick}</div>'
         f"{legend(bars)}{chart('chart-correlation', 'Autocorrelation of the errors')}{legend(keys)}"
         f"{chart('chart-errors', 'Errors against each state and input')}"

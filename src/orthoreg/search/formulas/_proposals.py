@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Bool
 
 from ..._common.errors import InputError
+from ..._common.notation import left_side
 from ..._common.parallel import has_cluster, map_in_order
 from ..._common.progress import progress
 from ...physics import Knowledge
@@ -134,7 +135,7 @@ def explain_rows(
         for done, c in enumerate(learned):
 
             def on_progress(part: int, what: str, done: int = done, c: int = c) -> None:
-                show(done + part / (len(FAMILIES) + 1), f"{rows.outputs[c]}': {what}")
+                show(done + part / (len(FAMILIES) + 1), f"{left_side(rows.outputs[c])}: {what}")
 
             results.append(search.run(c, on_progress))
     return search.exchanged(results)

@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from ...data import Dataset, Extent, Rows, grouping, thinned
-from ...losses import AbstractLoss, Automatic, Weak, moving
+from ...losses import AbstractLoss, Automatic, NextState, Weak, moving
 from ...smoothing import bump_windows
 from .._proposals import antiderivative, stretch_of_row
 from . import _limits as limits
@@ -26,6 +26,8 @@ def measurements(
     all_data, data = data, data.subsample(limits.MAX_SAMPLES, 2)
     if all_data.n_samples > data.n_samples:
         states = None
+    if data.discrete:
+        return map_rows(data, limits.MAX_ROWS, states)
     if data.derivatives is not None or int(np.median(data.run_lengths)) < limits.MIN_WINDOW_SAMPLES:
         return rows_as_measurements(loss.observe(data), limits.MAX_ROWS, data.n_samples)
     data = data.plan.clean
@@ -37,6 +39,20 @@ def measurements(
         if (samples.misfit(states) < limits.MAX_INTEGRAL_MISFIT).all():
             return integral_rows(data, samples, states, limits.MAX_ROWS).signed(smoothed, noise)
     return window_rows(loss, data, limits.MAX_ROWS, states).signed(smoothed, noise)
+
+
+def map_rows(data: Dataset, max_rows: int, states: Float[np.ndarray, "N n"] | None) -> Measurements:
+    """Return the rows of a map with the next states as targets, at these `states` if given."""
+    rows = NextState().observe(data)
+    noise = data.plan.map_noise
+    if states is not None and (Samples.of(data).misfit(states) < limits.MAX_INTEGRAL_MISFIT).all():
+        points = states if data.inputs is None else np.hstack([states, data.inputs])
+        kept = data.rows_with_next()
+        return rows_as_measurements(
+            replace(rows, points=points[kept], target_mse=noise.state**2), max_rows, data.n_samples
+        )
+    rows = replace(rows, target_mse=noise.prediction**2)
+    return rows_as_measurements(rows, max_rows, data.n_samples)
 
 
 def window_rows(

@@ -1,0 +1,46 @@
+"""How left sides of equations are written: theta' of a flow, x[k+1] of a map."""
+
+from collections.abc import Iterable, Sequence
+
+_NEXT = "[k+1]"
+
+
+def next_values(names: Sequence[str]) -> tuple[str, ...]:
+    """Return the names of the equations of a map, which are their left sides.
+
+    >>> next_values(["x", "y"])
+    ('x[k+1]', 'y[k+1]')
+    """
+    return tuple(f"{name}{_NEXT}" for name in names)
+
+
+def left_side(equation: str) -> str:
+    """Return the left side of an equation with this name.
+
+    >>> left_side("x"), left_side("theta'"), left_side("x[k+1]")
+    ("x'", "theta''", 'x[k+1]')
+    """
+    return equation if equation.endswith(_NEXT) else f"{equation}'"
+
+
+def is_next(equation: str) -> bool:
+    """Return whether the equation with this name is one of a map."""
+    return equation.endswith(_NEXT)
+
+
+def target_word(equations: Iterable[str]) -> str:
+    """Return what equations with these names describe.
+
+    >>> target_word(["x"]), target_word(["x[k+1]"])
+    ('derivative', 'next value')
+    """
+    return "next value" if any(map(is_next, equations)) else "derivative"
+
+
+def variable_of(equation: str) -> str:
+    """Return the variable that an equation with this name describes.
+
+    >>> variable_of("x"), variable_of("theta'"), variable_of("x[k+1]")
+    ('x', 'theta', 'x')
+    """
+    return equation.removesuffix(_NEXT).rstrip("'")
