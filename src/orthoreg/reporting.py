@@ -180,7 +180,8 @@ def _subtitle(model: AbstractModel, data: Dataset | None) -> str:
         return counted(len(model.state_names_), "state")
     size = f"{counted(data.n_runs, 'run')} · {data.n_samples:,} samples"
     states = counted(data.n_states, "state")
-    inputs = f" · {counted(len(data.input_names), 'input')}" if data.input_names else ""
+    given = data.schema.measured_inputs
+    inputs = f" · {counted(len(given), 'input')}" if given else ""
     source = f"{data.source} · " if "." in data.source else ""
     return f"{source}{size} · {states}{inputs}"
 
@@ -309,7 +310,7 @@ def _reading(data: Dataset | None) -> str:
         positions = pairs if any(pairs.values()) else list(pairs)
         named = f"positions={positions!r}" + (f", states={states!r}" if states else "")
     parts = [repr(data.source), f"time={data.time_name!r}", named]
-    inputs = [name for name in data.input_names if name != data.time_input]
+    inputs = list(data.schema.measured_inputs)
     parts += [f"inputs={inputs!r}"] if inputs else []
     parts += [f"group={data.group_name!r}"] if data.group_name else []
     parts += ["discrete=True"] if data.discrete else []

@@ -91,11 +91,12 @@ def check_names(data: Any, library: Any, physics: Any) -> None:
     """Raise an error if a formula contains an unknown name, before heavy imports."""
     if library is None and physics is None:
         return
-    from ..physics import bind_physics
+    from ..physics import bind_physics, requested_delays
     from ..terms import Fourier, Polynomial
 
     terms = Polynomial(2) + Fourier(1) if library is None else library
-    names, outputs, rates = data.variable_names, data.state_names, data.given_rates
+    delayed = [delay.name for delay in requested_delays(terms, physics, data)]
+    names, outputs, rates = (*data.variable_names, *delayed), data.state_names, data.given_rates
     try:
         bind_physics(physics, terms, names, outputs, rates)
     except InputError:
@@ -161,7 +162,7 @@ def inputs_of(
     from ..simulation import SampledInput
     from ._reading import in_unit_of
 
-    names = tuple(name for name in model.input_names_ if name != model.clock_)
+    names = model.schema_.measured_inputs
     if not names:
         if file is not None:
             raise InputError(f"The model has no inputs; omit --inputs (got '{file}').")

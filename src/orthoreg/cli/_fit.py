@@ -276,11 +276,12 @@ def _written(
 ) -> _Result:
     """Compare a model with its data, then write model, report, summary and plots to a folder."""
     from ..findings import forecast_sample
+    from ..model.validation import in_states_of
     from ..reporting import report_page
     from ._work import draw, in_memory, write_results
 
     with working("Forecasting the runs"):
-        sample = in_memory(runs)
+        sample = in_states_of(model, in_memory(runs))
         forecast_runs = forecast_sample(sample)
         forecasts = model.forecast(forecast_runs)
     with working("Comparing the model with the data"):

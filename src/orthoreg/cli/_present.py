@@ -156,6 +156,6 @@ def _written(fitted: Any, form: str) -> str:
     from ..export import sympy_source
 
     if form == "sympy":
-        return sympy_source(fitted.field_, fitted.output_names_)
+        return sympy_source(fitted.shown_field(), fitted.output_names_)
     written = fitted.equations() if form == "text" else getattr(fitted, f"to_{form}")()
     return written if isinstance(written, str) else "\n".join(written) + "\n"

@@ -11,6 +11,7 @@ from .._common.files import atomic_write
 from ..data import ChunkedDataset, Dataset, read_table
 from ..findings import Summary
 from ..model.model import AbstractModel
+from ..model.validation import in_states_of
 from ..simulation import Rollout
 from ._reading import in_unit_of, source_of
 
@@ -35,7 +36,7 @@ def runs_for(
             for name in model.state_names_
             if name not in {*positions, *model.velocity_of_.values()}
         ],
-        [name for name in model.input_names_ if name != model.clock_],
+        list(model.schema_.measured_inputs),
         group or model.columns_["group"],
         positions=positions,
         discrete=model.schema_.discrete,
@@ -66,6 +67,7 @@ def in_memory(runs: Dataset | ChunkedDataset) -> Dataset:
 
 def measure(model: AbstractModel, data: Dataset) -> dict[str, Any]:
     """Return the errors of derivatives, and of forecasts from the first row of each run."""
+    data = in_states_of(model, data)  # rows with a history, if variables are delayed
     forecasts = model.forecast(data)
     return derivative_scores(model, data) | summary.forecast_scores(
         forecasts, [run.states for run in data], data.is_measured

@@ -7,6 +7,11 @@ from ._chunked import ChunkedDataset as ChunkedDataset
 from ._chunked import chunked as chunked
 from ._dataset import Dataset as Dataset
 from ._dataset import step_of_runs as step_of_runs
+from ._delays import Delay as Delay
+from ._delays import delayed_name as delayed_name
+from ._delays import delays_in as delays_in
+from ._delays import split_delayed as split_delayed
+from ._delays import without_delayed_times as without_delayed_times
 from ._extent import Extent as Extent
 from ._limits import CLEAN as CLEAN
 from ._limits import EQUAL_MAP_STEPS as EQUAL_MAP_STEPS

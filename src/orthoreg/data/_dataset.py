@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ._plan import Plan
 
 _COLUMNS = {entry.name for entry in fields(Schema)}
-_BY_ROW = ("times", "states", "inputs", "derivatives", "filled")
+_BY_ROW = ("times", "states", "inputs", "derivatives", "filled", "input_lines")
 
 
 @final
@@ -56,6 +56,9 @@ class Dataset:
         see above.
     source
         the name of the table.
+    input_lines
+        for inputs that jump between rows, such as delayed steps: value after each row and change
+        until the next row of the straight line with the same mean and first moment. NaN for others.
 
     Examples
     --------
@@ -77,6 +80,7 @@ class Dataset:
     notes: tuple[Note, ...] = ()
     filled: Bool[np.ndarray, "N n"] | None = None
     unused: tuple[str, ...] = ()
+    input_lines: Float[np.ndarray, "N m 2"] | None = None
 
     def __post_init__(self):
         for name in ("times", "states", "offsets", "inputs", "derivatives"):
@@ -323,6 +327,7 @@ class Dataset:
     estimated = FromSchema(lambda schema: schema.estimated)
     time_input = FromSchema(lambda schema: schema.time_input)
     discrete = FromSchema(lambda schema: schema.discrete)
+    delays = FromSchema(lambda schema: schema.delays)
     is_measured = FromSchema(lambda schema: schema.is_measured)
     given_rates = FromSchema(lambda schema: schema.given_rates)
 
@@ -439,11 +444,14 @@ class Dataset:
         """Return the same runs with time as their last input, under its own name."""
         if self.time_input is not None:
             return self
-        times = self.times[:, None]
+        times, lines = self.times[:, None], self.input_lines
+        if lines is not None:
+            lines = np.concatenate([lines, np.full((len(lines), 1, 2), np.nan)], axis=1)
         return replace(
             self,
             inputs=times if self.inputs is None else np.hstack([self.inputs, times]),
             schema=self.schema.with_time_input(),
+            input_lines=lines,
         )
 
     # -- former names --------------------------------------------------------------------

@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Bool
 
 from .._common.html import html_sentences, html_table
+from ._delays import Delay
 
 if TYPE_CHECKING:
     from ._dataset import Dataset
@@ -54,6 +55,8 @@ class Schema:
         the last input, if it is time, for equations that depend on time.
     step
         time between rows of a map x[k+1] = f(x[k], u[k]); None for a flow dx/dt = f(x, u).
+    delays
+        states and inputs at earlier times. Each is an input column.
 
     Examples
     --------
@@ -71,6 +74,7 @@ class Schema:
     estimated: tuple[str, ...] = ()
     time_input: str | None = None
     step: float | None = None
+    delays: tuple[Delay, ...] = ()
 
     @property
     def discrete(self) -> bool:
@@ -107,6 +111,12 @@ class Schema:
         return {index(position): index(rate) for position, rate in self.velocity_of.items()}
 
     @property
+    def measured_inputs(self) -> tuple[str, ...]:
+        """The inputs that have columns in a table: neither time nor delayed."""
+        derived = {self.time_input, *(delay.name for delay in self.delays)}
+        return tuple(name for name in self.input_names if name not in derived)
+
+    @property
     def time_index(self) -> int | None:
         """The index of the variable that is time, or None."""
         return None if self.time_input is None else self.variable_names.index(self.time_input)
@@ -128,6 +138,7 @@ class Schema:
             "estimated": list(self.estimated),
             "clock": self.time_input or "",
             "step": self.step,
+            "delays": [[delay.variable, delay.delay, delay.value] for delay in self.delays],
         }
 
     @classmethod
@@ -135,8 +146,7 @@ class Schema:
         """Return the schema from such data; raise ValueError, TypeError or KeyError if it is
         invalid.
 
-        Files written before time could be an input have no 'clock', and those written before
-        equations could be a map have no 'step'.
+        Older files have no 'clock', no 'step' (of a map) or no 'delays'.
         """
         columns, time_input = values["columns"], values.get("clock") or None
         schema = cls(
@@ -149,9 +159,15 @@ class Schema:
             estimated=tuple(values["estimated"]),
             time_input=time_input,
             step=None if values.get("step") is None else float(values["step"]),
+            delays=tuple(
+                Delay(str(variable), str(delay), float(value))
+                for variable, delay, value in values.get("delays", ())
+            ),
         )
         if schema.step is not None and not 0 < schema.step < np.inf:
             raise ValueError("the step of a map must be a positive number")
+        if not {delay.name for delay in schema.delays} <= set(schema.input_names):
+            raise ValueError("delayed variables must be inputs")
         pairs = (*schema.units.items(), *schema.velocity_of.items())
         names = (*schema.variable_names, *schema.estimated, schema.time_name, *sum(pairs, ()))
         names += tuple(name for name in (schema.group_name, time_input) if name is not None)

@@ -6,6 +6,7 @@ from typing import final
 
 import numpy as np
 
+from ..data import Delay
 from ..field.hybrid import HybridField
 from ._steps import (
     FLOW,
@@ -363,22 +364,26 @@ def to_modelica(
     *,
     model: str,
     clock: str = "",
+    delays: Sequence[Delay] = (),
 ) -> str:
     """Return a Modelica model with one variable per state and one input variable per input.
 
-    The input `clock` is time. States start from `starts` by default. The residual is included with
-    all digits of its weights.
+    The input `clock` is time, and inputs that are `delays` use Modelica's delay(). States start
+    from `starts` by default. The residual is included with all digits of its weights.
     """
     steps, dialect = steps_of(field), _Modelica()
     variables = field.features.variables
     names = _identifiers(variables, {model, *_WORDS})
-    n_states = len(outputs)
+    n_states, delayed = len(outputs), {delay.name: delay for delay in delays}
     lines = [
         f"  Real {name}(start = {float(start)!r}, fixed = true) {_text(full)};"
         for name, start, full in zip(names, starts, variables, strict=False)
     ]
     for i in range(n_states, len(variables)):
-        if variables[i] == clock:
+        if variables[i] in delayed:
+            delay = delayed[variables[i]]
+            names[i] = f"delay({names[variables.index(delay.variable)]}, {delay.value!r})"
+        elif variables[i] == clock:
             names[i] = "time"
         else:
             lines.append(f"  input Real {names[i]} {_text(variables[i])};")

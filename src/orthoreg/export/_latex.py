@@ -4,6 +4,7 @@ typeset."""
 from collections.abc import Mapping, Sequence
 
 from .._common.arrays import Mask
+from ..data import split_delayed
 from ..field.hybrid import HybridField
 from ..terms import (
     Call,
@@ -86,6 +87,10 @@ def latex_name(name: str, derivatives: int = 0, at: str = "") -> str:
     `phi1` is \phi_{1}, `theta_dot` is \dot{\theta}, `x_max` is x_{\mathrm{max}}, and `prey` is
     \mathrm{prey}.
     """
+    if delayed := split_delayed(name):
+        variable, delay = delayed
+        shown = latex_name(delay) if delay.isidentifier() else delay
+        return rf"{latex_name(variable, derivatives)}\left(t - {shown}\right)"
     parts = symbol(name)
     base, dots = _letters(parts.base), parts.dots + derivatives
     while dots > 0:

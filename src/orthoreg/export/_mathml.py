@@ -13,6 +13,7 @@ from typing import final
 from .._common.arrays import Mask
 from .._common.errors import FormulaError
 from .._common.html import Markup, escape
+from ..data import split_delayed
 from ..field.hybrid import HybridField
 from ..terms import (
     Call,
@@ -205,6 +206,11 @@ _NEXT = "<mi>k</mi><mo>+</mo><mn>1</mn>"
 def mathml_name(name: str, derivatives: int = 0, at: str = "") -> str:
     """Return a variable, its derivative, or its value `at` an index: letters italic with dots,
     words upright with primes."""
+    if delayed := split_delayed(name):
+        variable, delay = delayed
+        shown = mathml_name(delay) if delay.isidentifier() else f"<mn>{delay}</mn>"
+        inside = f"<mi>t</mi>{_MINUS}{shown}"
+        return f"<mrow>{mathml_name(variable, derivatives)}<mo>(</mo>{inside}<mo>)</mo></mrow>"
     parts = symbol(name)
     base, dots = _letters(parts.base), parts.dots + derivatives
     below = "<mo>,</mo>".join([*map(_letters, parts.below), *([at] if at else [])])

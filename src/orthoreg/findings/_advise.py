@@ -19,6 +19,7 @@ from ._verdict import judged_error
 from ._words import listed, rates
 from .diagnoses import (
     chaotic,
+    dead_time,
     discrete,
     few_rows,
     lag,
@@ -168,6 +169,11 @@ def _remedies(
     if order is not None:
         tried.append((0.0, order))
     remaining = [c for c in improvable if c not in explained]
+    delayed = dead_time(seen, library, remaining) if remaining else None
+    if delayed is not None:
+        tried.append((delayed.left, delayed.advice))
+        explained.append(delayed.equation)
+        remaining = [c for c in remaining if c != delayed.equation]
     larger = larger_library(seen, library, remaining) if remaining else None
     if larger is not None:
         tried.append((larger.left, larger.advice))

@@ -229,3 +229,12 @@ JACOBIAN_STEP = 1e-5
 """Step of the finite differences for slopes of the field, in standard deviations of a state."""
 MIN_INITIAL_ERROR = 1e-6
 """Minimum relative error of initial state and field, assumed even if both appear more accurate."""
+
+# -- dead time of an input -----------------------------------------------------------------
+DEAD_TIMES = 25
+"""Number of delays that are compared, including zero."""
+DEAD_TIME_RADIANS = 6.0
+"""Times in which the input moves by its standard deviation: about a period of a sine, beyond which
+delays are ambiguous. Longest delay that is tried."""
+DEAD_TIME_SHARE = 0.25
+"""Share of the longest run. Longest delay that is tried, as in a fit."""

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from .._common.notation import left_side
+from ..data import Delay
 from . import _limits as limits
 from ._findings import CertificateRow
 from ._words import interval, listed, percent
@@ -58,6 +59,16 @@ def weak_form(widths: Sequence[float]) -> str:
     return (
         f"Fitted in the weak form (integrals over time windows of {wide}) instead of to "
         f"derivatives, which are unreliable with noise, few samples or switched inputs."
+    )
+
+
+def rows_without_history(delays: Sequence[Delay]) -> str:
+    """Return a note on rows that were left out because a delayed variable is not known there."""
+    longest = max(delay.value for delay in delays)
+    are = "is" if len(delays) == 1 else "are"
+    return (
+        f"{listed([delay.shown(4) for delay in delays])} {are} read from the data, so rows within "
+        f"{longest:.4g} of the start of a run, which have no such history, were left out."
     )
 
 

@@ -47,6 +47,7 @@ from ._notes import (
     in_units,
     left_out_values,
     no_candidates,
+    rows_without_history,
     thinned,
     weak_form,
 )
@@ -145,6 +146,8 @@ def summarize(
             notes.append(left_out_values(counts))
     if data is not None and (held := _held_inputs(subject, data)):
         notes.append(held_inputs(held))
+    if data is not None and data.delays:
+        notes.append(rows_without_history(data.delays))
     if subject.refined:
         notes.append(f"Constants on trajectories: {subject.refined}.")
     notes += [f"Accepted into the library of {one}." for one in subject.accepted]

@@ -2,11 +2,18 @@
 
 from ._adapt import adapt as adapt
 from ._adapt import describe as describe
+from ._delays import away_from_zero as away_from_zero
+from ._delays import delays_in_use as delays_in_use
+from ._delays import estimated as estimated
+from ._delays import first_delays as first_delays
+from ._delays import matched_delays as matched_delays
 from ._fit import Columns as Columns
 from ._fit import Fit as Fit
 from ._fit import Recipe as Recipe
 from ._fit import TrainingRuns as TrainingRuns
 from ._fit import needs_rows as needs_rows
+from ._limits import DELAY_MOVE as DELAY_MOVE
+from ._limits import DELAY_ROUNDS as DELAY_ROUNDS
 from ._route import choose_terms as choose_terms
 from ._route import finish as finish
 from ._route import fit as fit

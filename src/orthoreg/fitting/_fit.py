@@ -19,6 +19,7 @@ from ..field.hybrid import HybridField, switching_terms
 from ..losses import AbstractLoss
 from ..matching import Inclusion, Refinement, Uncertainty, refine
 from ..physics import Knowledge, Physics
+from ..search import DelayEstimate
 from ..search.rows import AbstractSelection, SelectionResult, TermEvidence, term_evidence
 from ..solving import AbstractSolver, Regularization, Training
 from ..terms import AbstractLibrary
@@ -121,8 +122,8 @@ class Fit:
     each variable. From trajectories: the refinement of constants, the probabilities of terms, and
     the interpolation of inputs. `uncertainty` comes from rows and is used without a refinement.
     From named data: the columns, the knowledge about coefficients, the bounds of inner parameters,
-    the noisy runs from which intervals are computed, and accepted proposals. From a model file: the
-    stored evidence about the terms, because model files contain no moments.
+    the noisy runs from which intervals are computed, accepted proposals and estimated delays. From
+    a model file: the stored evidence about the terms, because model files contain no moments.
     """
 
     field: HybridField
@@ -140,6 +141,7 @@ class Fit:
     runs: TrainingRuns | None = None
     accepted: tuple[Mapping[str, Any], ...] = ()
     stored_evidence: TermEvidence | None = None
+    delays: DelayEstimate | None = None
 
     def with_columns(
         self,
@@ -199,11 +201,14 @@ class Fit:
         come from trajectories if available, otherwise from rows. None if there are too few rows to
         show noise."""
         matched = self.matched
-        if matched is None or matched.uncertainty is None:
-            return self.uncertainty
-        if self._has_few_rows and not self._trajectories_show_noise:
-            return None  # few exact rows show neither noise nor differences between runs
-        return matched.uncertainty
+        result = self.uncertainty
+        if matched is not None and matched.uncertainty is not None:
+            if self._has_few_rows and not self._trajectories_show_noise:
+                return None  # few exact rows show neither noise nor differences between runs
+            result = matched.uncertainty
+        if result is None or self.delays is None:
+            return result
+        return self.delays.joined(result)
 
     @cached_property
     def evidence(self) -> TermEvidence | None:

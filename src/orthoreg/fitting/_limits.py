@@ -109,3 +109,39 @@ UNEXCITED_EIGENVALUE = 1e-12
 CHANGE_SCALES = np.append(0.0, np.logspace(-4, 0, 161))
 """Fractions of the largest least-squares change. Candidates for the prior standard deviation of the
 coefficient changes; the candidate with the largest evidence is used."""
+
+# -- delays --------------------------------------------------------------------------------
+MAX_DELAY_SHARE = 0.25
+"""Fraction of the longest run. Upper bound of a delay without bounds: at least three quarters of
+the rows then have a history."""
+MAX_BOUNDED_DELAY_SHARE = 0.6
+"""Fraction of the longest run. Upper bound of a delay with bounds."""
+DELAY_GRID = (20, 200)
+"""Minimum and maximum intervals of the grid of delays. Its spacing is one row, within these."""
+DELAY_GRID_SWEEPS = 3
+"""Passes over the grids of several delays."""
+DELAY_ROWS = 3000
+"""Maximum rows for the grid of delays, as for the comparison of terms by trajectories."""
+DELAY_WIDTH = 2.0
+"""Grid spacings. Error of a delay from rows, within which trajectories are searched."""
+DELAY_REACH = 3.0
+"""Time steps. Minimum width of the likelihood around a matched delay."""
+DELAY_MOVE = 0.2
+"""Standard errors. Terms are selected again if a delay moves by more."""
+DELAY_ROUNDS = 2
+"""Maximum number of fits with a new delay."""
+MIN_STATE_DELAY = 0.5
+"""Times in which a state moves by its standard deviation, a radian of a sine. Shortest delay of a
+state that is searched for without bounds. An oscillation caused by a delay has a period of about
+four delays, so that its delay is longer than a radian."""
+DELAY_MINIMA = 3
+"""Minima of the error of rows that are compared by trajectories."""
+STATE_DELAY_CANDIDATES = 24
+"""Delays of a state, evenly spaced, that are compared by trajectories."""
+DELAY_STAGES = 2
+"""Stages of segments on which candidates are compared. Trajectories of all candidates follow short
+segments, so that the scores are comparable."""
+NO_DELAY = 2.0
+"""Standard errors. A smaller delay may be zero."""
+DISTINCT_DELAY = 5.0
+"""Standard errors. The terms with a delay of this size and those without differ clearly."""

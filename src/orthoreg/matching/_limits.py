@@ -433,3 +433,26 @@ GATE_EVALUATIONS = 8
 """Maximum evaluations of the match without the outermost runs, which starts near its minimum."""
 PROJECTION_ROWS = 20_000
 """Maximum rows used to make a residual orthogonal to the terms."""
+
+# -- delays ------------------------------------------------------------------------------------
+DELAY_TOLERANCE = 0.01
+"""Of the searched range. Accuracy of a delay before its quadratic is fitted, which refines it."""
+
+DELAY_EVALUATIONS = 12
+"""Matches in the search for one delay in a range."""
+
+DELAY_SWEEPS = 3
+"""Searches for each of several delays in turn."""
+
+DELAY_STEP_ROUNDS = 8
+"""Attempts to find the step at which the likelihood falls by `DELAY_RISE`."""
+
+DELAY_RISE = 1.0
+"""Nats. Fall of the likelihood at the step from which its curvature is computed: 1.4 standard
+errors, so that rounding does not matter and the likelihood is still quadratic."""
+
+MIN_DELAY_RISE, MAX_DELAY_RISE = 0.25, 6.0
+"""Nats. Falls at which the curvature is accurate."""
+
+DELAY_COST_ACCURACY = 1e-3
+"""Nats. Accuracy of the likelihood of a match."""

@@ -22,3 +22,7 @@ SHARPENED_MODELS = 3  # best models whose constants are matched with full effort
 SHARPENED_GAP = 20.0  # nats behind the best model within which this is worth the time
 SAME_VALUE = 1e-6  # maximum relative difference between two forms of the same formula
 MIN_WEIGHT = 1e-3  # minimum weight of a model included in averages
+
+HISTORY_POINTS = 257
+"""Points on which the history of a delayed state is stored. The spline through them is as accurate
+as the smoothed measurements."""

@@ -22,7 +22,7 @@ from ..field.hybrid import HybridField
 from ..fitting import Fit, Recipe, describe
 from ..losses import Auto
 from ..matching import Match
-from ..physics import Physics
+from ..physics import Physics, requested_delays
 from ..search.formulas import Atom, Combination, ModelSearch, SearchInput
 from ..search.rows import AbstractSelection, Chosen
 from ..terms import AbstractLibrary, Fourier, Polynomial, as_library
@@ -349,6 +349,11 @@ def discover(
     if not (isinstance(tried, int) and tried > 0):
         raise InputError(f"tried must be a whole number of at least 1; got {tried!r}.")
     base = Polynomial(2) + Fourier(1) if library is None else as_library(library)
+    for delay in requested_delays(base, physics, data):
+        raise InputError(
+            f"discover() estimates no delays, such as that of '{delay.name}'. Fit a model that has "
+            f"them, then call model.explain(data)."
+        )
     data = data.with_time_input() if functions_of_time else with_time_input(data, physics, base)
     return _DiscoverySearch(
         data, base, physics, atoms, is_expected=library is not None, should_continue=should_continue

@@ -2,6 +2,7 @@
 
 import abc
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,9 @@ from .._common.scikit import check_is_fitted
 from ..data import Schema
 from ..export import JaxField
 from ..field.hybrid import HybridField
-from ..fitting import Columns, Fit
+from ..fitting import Columns, Fit, delays_in_use
 from ..physics import Knowledge, constant_values
-from ..terms import parameters_of
+from ..terms import parameters_of, rename
 
 
 class AbstractExports(abc.ABC):
@@ -60,14 +61,24 @@ class AbstractExports(abc.ABC):
 
     @property
     def parameters_(self) -> dict[str, float]:
-        """Constants inside the used terms and in known equations, by name."""
+        """Constants inside the used terms and in known equations, and delays, by name."""
         used = self.field_.features.only(np.flatnonzero(self.support_.any(axis=0)).tolist())
         in_use = frozenset().union(*(parameters_of(term) for term in used.terms))
-        return {
-            name: value
-            for name, value in zip(used.parameters, used.values, strict=True)
-            if name in in_use
-        } | constant_values(self.knowledge().constants, self.coefficients_)
+        return (
+            {
+                name: value
+                for name, value in zip(used.parameters, used.values, strict=True)
+                if name in in_use
+            }
+            | constant_values(self.knowledge().constants, self.coefficients_)
+            | self._delay_values()
+        )
+
+    def _delay_values(self) -> dict[str, float]:
+        """Return the estimated delays of the terms in use."""
+        delays = self.schema_.delays
+        used = delays_in_use(self.field_, delays)
+        return {delay.delay: delay.value for delay in delays if delay.delay in used}
 
     @property
     def state_names_(self) -> tuple[str, ...]:
@@ -98,6 +109,37 @@ class AbstractExports(abc.ABC):
     def clock_(self) -> str:
         """The name of the time input, empty if there is none."""
         return self.schema_.time_input or ""
+
+    def shown_field(self, precision: int | None = None) -> HybridField:
+        """Return the field with the values of delays in the names of variables: u(t - 0.35).
+
+        Parameters
+        ----------
+        precision
+            significant digits of the delays; ten if None.
+
+        Returns
+        -------
+        field
+            `field_`, with other names if the model has delays.
+
+        Examples
+        --------
+        >>> import numpy as np, orthoreg as og
+        >>> t = np.linspace(0, 6, 121)
+        >>> model = og.OrthoReg("poly(1)", og.Zero()).fit(np.exp(-t)[:, None], t=t)
+        >>> model.shown_field().features.variables
+        ('x0',)
+        """
+        if not self.schema_.delays:
+            return self.field_
+        if precision is not None:
+            export.check_precision(precision)
+        shown = {delay.name: delay.shown(precision) for delay in self.schema_.delays}
+        features = self.field_.features
+        names = tuple(shown.get(name, name) for name in features.variables)
+        terms = tuple(rename(term, names) for term in features.terms)
+        return replace(self.field_, features=replace(features, variables=names, terms=terms))
 
     @abc.abstractmethod
     def knowledge(self) -> Knowledge:
@@ -147,7 +189,7 @@ class AbstractExports(abc.ABC):
         -1.0
         """
         check_is_fitted(self)
-        return export.to_sympy(self.field_, self.output_names_, residual=residual)
+        return export.to_sympy(self.shown_field(), self.output_names_, residual=residual)
 
     def to_latex(self, precision: int = 4) -> list[str]:
         r"""Return one line of LaTeX per equation. A residual is a function r of all variables.
@@ -173,7 +215,7 @@ class AbstractExports(abc.ABC):
         check_is_fitted(self)
         given = self.knowledge().fixed
         return export.to_latex(
-            self.field_, self.output_names_, precision, self.velocity_of_, given,
+            self.shown_field(precision), self.output_names_, precision, self.velocity_of_, given,
             discrete=self.schema_.discrete,
         )  # fmt: skip
 
@@ -201,13 +243,14 @@ class AbstractExports(abc.ABC):
         check_is_fitted(self)
         given = self.knowledge().fixed
         return export.to_mathml(
-            self.field_, self.output_names_, precision, self.velocity_of_, given,
+            self.shown_field(precision), self.output_names_, precision, self.velocity_of_, given,
             self._relations(precision), discrete=self.schema_.discrete,
         )  # fmt: skip
 
     def _relations(self, precision: int) -> list[export.MathEquation]:
         """Return the equations with several derivatives, typeset as the user wrote them."""
-        variables, outputs = self.field_.features.variables, self.output_names_
+        variables = self.shown_field(precision).features.variables
+        outputs = self.output_names_
         return [
             export.math_relation(rate, sides, variables, outputs, self.velocity_of_)
             for system in self.knowledge().systems
@@ -248,11 +291,12 @@ class AbstractExports(abc.ABC):
         [[-2.0]]
         """
         check_is_fitted(self)
-        return export.to_python(self.field_, self.output_names_, words=self._words)
+        return export.to_python(self.shown_field(), self.output_names_, words=self._words)
 
     def to_c(self) -> str:
         """Return the source of a C99 function `void vector_field(const double *z, double *dxdt)`,
-        including the residual. `z` contains the states, then the inputs.
+        including the residual. `z` contains the states, then the inputs. Delayed variables are
+        inputs whose names tell the delay.
 
         Returns
         -------
@@ -268,7 +312,7 @@ class AbstractExports(abc.ABC):
         True
         """
         check_is_fitted(self)
-        return export.to_c(self.field_, self.output_names_, words=self._words)
+        return export.to_c(self.shown_field(), self.output_names_, words=self._words)
 
     def to_julia(self) -> str:
         """Return the source of a Julia function `vector_field(z)`, including the residual. `z`
@@ -289,7 +333,7 @@ class AbstractExports(abc.ABC):
         """
         check_is_fitted(self)
         n_states = len(self.state_names_)
-        return export.to_julia(self.field_, self.output_names_, n_states, words=self._words)
+        return export.to_julia(self.shown_field(), self.output_names_, n_states, words=self._words)
 
     def to_matlab(self) -> str:
         """Return the source of a file vector_field.m for MATLAB and GNU Octave, including the
@@ -310,7 +354,7 @@ class AbstractExports(abc.ABC):
         """
         check_is_fitted(self)
         n_states = len(self.state_names_)
-        return export.to_matlab(self.field_, self.output_names_, n_states, words=self._words)
+        return export.to_matlab(self.shown_field(), self.output_names_, n_states, words=self._words)
 
     def to_modelica(self, name: str = "HybridModel") -> str:
         """Return the source of a Modelica model, including the residual. The model has one variable
@@ -336,8 +380,9 @@ class AbstractExports(abc.ABC):
         """
         self._refuse_map("to_modelica()")
         return export.to_modelica(
-            self.field_, self.output_names_, self._starts(name), model=name, clock=self.clock_
-        )
+            self.field_, self.output_names_, self._starts(name), model=name, clock=self.clock_,
+            delays=self.schema_.delays,
+        )  # fmt: skip
 
     def to_fmu(self, path: str | os.PathLike[str], name: str = "HybridModel") -> None:
         """Write a Functional Mock-up Unit (FMI 2.0, model exchange), including the residual.
@@ -361,6 +406,11 @@ class AbstractExports(abc.ABC):
         >>> model.to_fmu("decay.fmu", "Decay")  # doctest: +SKIP
         """
         self._refuse_map("to_fmu()")
+        if self.schema_.delays:
+            raise InputError(
+                f"An FMU of FMI 2.0 cannot hold a delay, and the model has "
+                f"{self.schema_.delays[0].shown(4)}. Use to_modelica(), whose delay() can."
+            )
         contents = export.to_fmu(
             self.field_, self.output_names_, self._starts(name), name=name, clock=self.clock_
         )

@@ -2,32 +2,45 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar, final
 
 import numpy as np
 
 from .._common.errors import InputError
 from .._common.parallel import one_thread
 from .._common.progress import step
-from ..data import ChunkedDataset, Dataset
+from ..data import AnyRows, ChunkedDataset, Dataset, Delay
 from ..diagnostics import Certificate, certify
 from ..field.hybrid import HybridField
 from ..fitting import (
+    DELAY_MOVE,
+    DELAY_ROUNDS,
+    Columns,
+    Fit,
+    Recipe,
     TrainingRuns,
     adapt,
+    away_from_zero,
+    delays_in_use,
     describe,
+    estimated,
+    first_delays,
     fit_all,
     fit_runs,
+    matched_delays,
     needs_rows,
     with_row_uncertainty,
 )
 from ..matching import Refinement, refine
+from ..physics import requested_delays
+from ..simulation import with_delays
 from ..terms import parameter_bounds
 from .model import AbstractModel
 from .validation import (
     as_dataset,
     given_dataset,
     given_runs,
+    in_states_of,
     known_dataset,
     known_variables,
     run_rows,
@@ -79,31 +92,105 @@ def fit_together(
         data = None if data is None else with_time_input(data, recipe.physics, recipe.library)
     if isinstance(data, ChunkedDataset) and any(needs_rows(recipe) for recipe in recipes):
         data = data.sample  # networks are trained on as many rows as fit into memory
+    whole, delays = data, _delays_of(recipes, data)
+    if delays:
+        assert isinstance(whole, Dataset)
+        data = first_delays(recipes[0], whole, delays)
     if data is None:
         rows, columns = training_rows(models[0], recipes[0].loss, X, y, t, u)
+        result = _Fitted(_fits(recipes, rows, None), rows, columns, None)
     else:
         recipes = [replace(recipe, units=data.units) for recipe in recipes]
-        rows, columns = run_rows(data, recipes[0].loss)
+        result = _fitted(recipes, data)
+    if delays:
+        assert isinstance(whole, Dataset)
+        result = _with_matched_delays(recipes, whole, result)
+    fits, rows, columns, runs = result
+    n_terms = max(int(fit.field.features.mask.sum(axis=1).max(initial=0)) for fit in fits)
+    count = len(rows) if data is None else data.sample.n_samples
+    warn_of_few_rows(count, len(columns.schema.state_names), n_terms)
+    runs = None if any(recipe.follows_trajectories for recipe in recipes) else runs
+    # models change only after all fits, so that a failure leaves every model unchanged
+    return [model._learn(fit, columns, runs) for model, fit in zip(models, fits, strict=True)]
+
+
+@final
+class _Fitted(NamedTuple):
+    """Fits with their rows, columns and runs (None without derivatives to estimate)."""
+
+    fits: list[Fit]
+    rows: AnyRows
+    columns: Columns
+    runs: TrainingRuns | None
+
+
+def _fitted(recipes: Sequence[Recipe], data: Dataset | ChunkedDataset) -> _Fitted:
+    """Return the fits of runs."""
+    rows, columns = run_rows(data, recipes[0].loss)
     data = data.sample if isinstance(data, ChunkedDataset) else data
     runs: TrainingRuns | None = None
-    if data is not None and data.derivatives is None:
+    if data.derivatives is None:
         assert columns.loss is not None
         runs = TrainingRuns(data, columns.loss, columns.interpolation)
+    return _Fitted(_fits(recipes, rows, runs), rows, columns, runs)
+
+
+def _fits(recipes: Sequence[Recipe], rows: AnyRows, runs: TrainingRuns | None) -> list[Fit]:
     with step("Choosing terms"), one_thread(len(rows)):
         if runs is not None and all(recipe.follows_trajectories for recipe in recipes):
             fits = [fit_runs(recipe, rows, runs) for recipe in recipes]
         else:
             fits = fit_all(recipes, rows)
-        fits = [
+        return [
             with_row_uncertainty(recipe, fit, rows)
             for recipe, fit in zip(recipes, fits, strict=True)
         ]
-    n_terms = max(int(fit.field.features.mask.sum(axis=1).max(initial=0)) for fit in fits)
-    count = len(rows) if data is None else data.n_samples
-    warn_of_few_rows(count, len(columns.schema.state_names), n_terms)
-    runs = None if any(recipe.follows_trajectories for recipe in recipes) else runs
-    # models change only after all fits, so that a failure leaves every model unchanged
-    return [model._learn(fit, columns, runs) for model, fit in zip(models, fits, strict=True)]
+
+
+def _delays_of(
+    recipes: Sequence[Recipe], data: Dataset | ChunkedDataset | None
+) -> tuple[Delay, ...]:
+    """Return the delayed variables that the recipes name."""
+    if data is None:
+        return ()
+    delays = [requested_delays(recipe.library, recipe.physics, data.sample) for recipe in recipes]
+    if not any(delays):
+        return ()
+    if isinstance(data, ChunkedDataset):
+        raise InputError(
+            f"Delayed variables such as '{delays[0][0].name}' need whole runs in memory; the data "
+            f"are read in chunks. Read them with chunks=False, or fewer runs."
+        )
+    if any(other != delays[0] for other in delays[1:]):
+        raise InputError("Models that are fitted together need the same delayed variables.")
+    return delays[0]
+
+
+def _with_matched_delays(recipes: Sequence[Recipe], whole: Dataset, result: _Fitted) -> _Fitted:
+    """Return the fits with delays matched to trajectories of the first one, fitted again if the
+    delays move."""
+    estimate = None
+    for remaining in range(DELAY_ROUNDS, -1, -1):
+        fit, delays = result.fits[0], result.columns.schema.delays
+        kinds = fit.interpolation or result.columns.interpolation
+        with one_thread():
+            estimate = matched_delays(recipes[0], fit.field, whole, delays, kinds)
+        if estimate is None or not remaining:
+            break
+        now = {delay.delay: delay.value for delay in delays}
+        moves = np.abs(estimate.values - [now[name] for name in estimate.names])
+        if (moves <= DELAY_MOVE * np.sqrt(np.diag(estimate.covariance))).all():
+            break
+        result = _fitted(recipes, with_delays(whole, estimated(delays, estimate)))
+    if estimate is not None:
+        fit, delays = result.fits[0], result.columns.schema.delays
+        distinct = away_from_zero(fit.field, whole, delays, estimate)
+        if distinct is not None:
+            undelayed = _fitted(recipes, with_delays(whole, distinct))
+            if not delays_in_use(undelayed.fits[0].field, distinct):
+                return undelayed
+    fits = [replace(fit, delays=estimate) for fit in result.fits]
+    return result._replace(fits=fits)
 
 
 def adapted(
@@ -166,8 +253,15 @@ def _trajectories(model: AbstractModel, X: Any, t: Any, u: Any) -> Dataset:
     if model.clock_:
         data = data.with_parts(time_name=model.clock_).with_time_input()
     if t is None:
-        known_variables(model, data, None)  # raises an error for other names
-        return data
+        known_variables(model, data, None)  # refuses other names
+        return in_states_of(model, data) if model.schema_.delays else data
+    if model.schema_.delays:
+        names = (*model.schema_.measured_inputs, *([model.clock_] if model.clock_ else []))
+        _check_counts(
+            states=(model.state_names_, data.state_names), inputs=(names, data.input_names)
+        )
+        named = data.with_parts(state_names=model.state_names_, input_names=names)
+        return in_states_of(model, named)
     _check_counts(
         states=(model.state_names_, data.state_names),
         inputs=(model.input_names_, data.input_names),

@@ -2,9 +2,10 @@
 layers."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -23,11 +24,19 @@ from ..fitting import (
 )
 from ..matching import starting_states
 from ..physics import Knowledge, with_rates
-from ..simulation import Inputs, Rollout, chosen_interpolation, run_inputs, simulation_inputs
+from ..simulation import (
+    History,
+    Inputs,
+    Rollout,
+    chosen_interpolation,
+    run_inputs,
+    simulation_inputs,
+    with_delayed_inputs,
+)
 from ..terms import FeatureMap, parameter_bounds
 from .parts import model_params, model_parts, restored, restored_summary
 from .reading import AbstractReading
-from .rollouts import rollouts
+from .rollouts import delayed_rollouts, histories_of, rollouts, run_histories
 from .validation import (
     in_states_of,
     known_dataset,
@@ -419,6 +428,7 @@ class AbstractModel(AbstractReading, AbstractEstimator):
         u: Any = None,
         *,
         interpolation: Any = None,
+        history: Any = None,
         throw: bool = False,
         rtol: float = 1e-8,
     ) -> Rollout:
@@ -436,6 +446,10 @@ class AbstractModel(AbstractReading, AbstractEstimator):
         interpolation
             interpolation of inputs between samples, for all inputs or as a dict by input: "cubic"
             (a smooth curve), "linear" or "hold" (the last value). `input_interpolation_` if None.
+        history
+            for models with delayed states, the states before the first time: a `Dataset` of one
+            run, or a function of time that returns n values. If None, the state is held at `x0`.
+            Sampled inputs have their first value before their first time.
         throw
             whether to raise an error if a rollout does not complete.
         rtol
@@ -462,8 +476,10 @@ class AbstractModel(AbstractReading, AbstractEstimator):
         self._check_equations()
         starts, times, single = simulation_arrays(x0, t, len(self.state_names_))
         kinds = chosen_interpolation(self.input_interpolation_, interpolation)
-        inputs = simulation_inputs(u, times, len(starts), kinds, time_input=bool(self.clock_))
-        rollout = self._rollouts(starts, np.tile(times, (len(starts), 1)), inputs, rtol)
+        inputs = self._simulation_inputs(u, times, len(starts), kinds)
+        histories = histories_of(history, starts, times, self.schema_)
+        every = np.tile(times, (len(starts), 1))
+        rollout = self._rollouts(starts, every, inputs, rtol, histories)
         rollout = rollout.runs()[0] if single else replace(rollout, times=times)
         if throw:
             rollout.raise_unless_completed()
@@ -478,7 +494,8 @@ class AbstractModel(AbstractReading, AbstractEstimator):
         ----------
         data
             runs. A noisy run starts from the state whose trajectory fits its first rows best: a
-            tenth of the rows, at least 10 and at most 50.
+            tenth of the rows, at least 10 and at most 50. With delayed variables, a run starts at
+            its first row with a history, and the history comes from the data.
         interpolation
             interpolation of inputs, as in `simulate`.
         rtol
@@ -511,20 +528,47 @@ class AbstractModel(AbstractReading, AbstractEstimator):
         rtol = rtol or (1e-6 if noisy else 1e-8)
         if noisy:
             starts = starting_states(self.field_, data, kinds)
-        rollout = self._rollouts(starts, data.times[rows], run_inputs(data, kinds), rtol)
+        inputs, histories = run_inputs(data, kinds), run_histories(data)
+        rollout = self._rollouts(starts, data.times[rows], inputs, rtol, histories)
         return [
             replace(run, times=run.times[:length], x=run.x[:length])
             for run, length in zip(rollout.runs(), data.run_lengths, strict=True)
         ]
 
+    def _simulation_inputs(
+        self, u: Any, times: np.ndarray, count: int, kinds: Mapping[str, str]
+    ) -> Inputs | None:
+        """Return the inputs of a simulation, with delayed inputs but without delayed states."""
+        has_time, schema = bool(self.clock_), self.schema_
+        given = {name: kinds[name] for name in schema.measured_inputs}
+        names = tuple(given)
+        if has_time:
+            given[self.clock_] = kinds[self.clock_]
+        delays = [delay for delay in schema.delays if delay.variable in names]
+        longest = max((delay.value for delay in delays), default=0.0)
+        if longest > 0 and callable(u):  # a function of time is known before the first time too
+            times = np.append(times[0] - longest, times)
+        inputs = simulation_inputs(u, times, count, given, time_input=has_time)
+        if inputs is None or not delays:
+            return inputs
+        return with_delayed_inputs(inputs, names, delays, has_time)
+
     def _rollouts(
-        self, starts: np.ndarray, times: np.ndarray, inputs: Inputs | None, rtol: float
+        self,
+        starts: np.ndarray,
+        times: np.ndarray,
+        inputs: Inputs | None,
+        rtol: float,
+        histories: Sequence[History] = (),
     ) -> Rollout:
-        equations = self.equation_labels()
-        return rollouts(
-            self.field_, self.state_range_, self.state_names_, equations, starts, times, inputs,
-            rtol, self.schema_.step,
+        """Return the rollouts of several runs; those with delayed states need histories."""
+        simulate = partial(
+            rollouts, self.field_, self.state_range_, self.state_names_, self.equation_labels(),
+            step=self.schema_.step,
         )  # fmt: skip
+        if not histories:
+            return simulate(starts, times, inputs, rtol)
+        return delayed_rollouts(simulate, starts, times, inputs, rtol, histories, self.schema_)
 
     # -- summary -------------------------------------------------------------------------
 

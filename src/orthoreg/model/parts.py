@@ -1,6 +1,7 @@
 """Conversion of a fitted model to plain data and arrays for a model file, and back."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -105,6 +106,10 @@ def restored(manifest: dict[str, Any], arrays: Arrays) -> tuple[Fit, Columns, Ac
     if not fits or not known:
         raise ModelFileError("The model file is inconsistent: its names do not match.")
     shape = field.coefficients.shape
+    refinement = refinement_from_parts(manifest.get("refinement"), arrays, field)
+    uncertainty = uncertainty_from_parts(manifest.get("uncertainty"), arrays, field, "uncertainty")
+    if schema.delays and refinement is not None:  # the uncertainty includes the delays
+        refinement = replace(refinement, uncertainty=uncertainty)
     fit = Fit(
         field,
         Certificate.from_dict(decode(manifest["certificate"])),
@@ -112,10 +117,8 @@ def restored(manifest: dict[str, Any], arrays: Arrays) -> tuple[Fit, Columns, Ac
         None,
         arrays["state_range"],
         # absent in older files
-        refinement=refinement_from_parts(manifest.get("refinement"), arrays, field),
-        uncertainty=uncertainty_from_parts(
-            manifest.get("uncertainty"), arrays, field, "uncertainty"
-        ),
+        refinement=refinement,
+        uncertainty=uncertainty,
         stored_evidence=evidence_from_parts(manifest["evidence"], arrays, shape),
     )
     return fit, columns, tuple(decode(manifest.get("accepted", [])))

@@ -85,8 +85,8 @@ class AbstractReading(AbstractExports):
         check_is_fitted(self)
         known = self.knowledge()
         lines = export.equations(
-            self.field_, self.output_names_, precision, self.velocity_of_, known.fixed,
-            self._written(known, precision), discrete=self.schema_.discrete,
+            self.shown_field(precision), self.output_names_, precision, self.velocity_of_,
+            known.fixed, self._written(known, precision), discrete=self.schema_.discrete,
         )  # fmt: skip
         told = dict(
             getattr(self.recipe().loss, "known", ())
@@ -105,7 +105,7 @@ class AbstractReading(AbstractExports):
         """Return the equations with several derivatives, with their estimated constants."""
         export.check_precision(precision)
         rates = self.equation_labels()
-        names = [quote_name(name) for name in self.field_.features.variables]
+        names = [quote_name(name) for name in self.shown_field(precision).features.variables]
         names += [left_side(name) for name in rates]
         lines: dict[int, str] = {}
         for system in known.systems:

@@ -1,16 +1,30 @@
 """Simulations of a fitted field, with messages that state the cause of each failure."""
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 
-from .._common.errors import InputError
+from .._common.errors import InputError, quoted
 from .._common.notation import left_side
+from ..data import Dataset, Schema
 from ..field.hybrid import HybridField, SwitchedField, switched
-from ..simulation import Inputs, NumpyField, Rollout, in_numpy, integrate, iterate
+from ..simulation import (
+    History,
+    Inputs,
+    Interpolation,
+    NumpyField,
+    Rollout,
+    SampledInput,
+    in_numpy,
+    integrate,
+    iterate,
+    sampled,
+    simulate_by_steps,
+)
 from . import _limits as limits
 
 
@@ -123,3 +137,111 @@ def _cause(
         f"{message} ({where}){dominant}. Start closer to the training data, choose a shorter "
         f"horizon, or use fewer terms."
     )
+
+
+def delayed_rollouts(
+    simulate: Callable[..., Rollout],
+    starts: Float[np.ndarray, "B n"],
+    times: Float[np.ndarray, "B T"],
+    inputs: Inputs | None,
+    rtol: float,
+    histories: Sequence[History],
+    schema: Schema,
+) -> Rollout:
+    """Simulate rollouts with delayed states by the method of steps. `inputs` may have columns of
+    the delayed states, which are replaced."""
+    delays = [delay for delay in schema.delays if delay.variable in schema.state_names]
+    replaced = {delay.name for delay in delays}
+    kept = [i for i, name in enumerate(schema.input_names) if name not in replaced]
+    if inputs is not None and inputs.size == len(schema.input_names):
+        inputs = inputs.columns(kept) if kept else None
+    runs = []
+    for i, (start, row, history) in enumerate(zip(starts, times, histories, strict=True)):
+        own = None if inputs is None else inputs.only([i])
+        last = int(np.argmax(row))  # rows of shorter runs repeat their last time
+
+        def one(state: Any, stretch: Any, known: Inputs) -> Rollout:
+            return simulate(state[None], stretch[None], known, rtol).runs()[0]
+
+        run = simulate_by_steps(
+            one, start, row[: last + 1], own, history, schema.input_names, schema.state_names,
+            delays,
+        )  # fmt: skip
+        x = np.concatenate([run.x, np.repeat(run.x[-1:], len(row) - last - 1, axis=0)])
+        runs.append(replace(run, times=row, x=x))
+    return Rollout(
+        times,
+        np.stack([run.x for run in runs]),
+        *([getattr(run, name) for run in runs] for name in (
+            "status", "stopped_at", "stopped_state", "message", "left_at"
+        )),
+    )  # fmt: skip
+
+
+def histories_of(
+    given: Any, starts: Float[np.ndarray, "B n"], times: Float[np.ndarray, " T"], schema: Schema
+) -> list[History]:
+    """Return the history of each start of a simulation; none without delayed states."""
+    longest = [delay.value for delay in schema.delays if delay.variable in schema.state_names]
+    if not longest:
+        if given is not None:
+            raise InputError("history is for models with delayed states; leave it out.")
+        return []
+    first, begin = float(times[0]), float(times[0]) - max(longest)
+    if given is None:
+        return [History(np.array([first - 1.0]), start[None]) for start in starts]
+    if isinstance(given, Dataset):
+        if given.n_runs != 1 or given.state_names != schema.state_names:
+            raise InputError(
+                f"history must be one run with the states {quoted(schema.state_names)}; got "
+                f"{given.n_runs} runs of {quoted(given.state_names)}."
+            )
+        rounding = 1e-6 * (first - begin)
+        if given.times[0] > begin + rounding or given.times[-1] < first - rounding:
+            raise InputError(
+                f"history must cover the times {begin:g} to {first:g}; it covers "
+                f"{given.times[0]:g} to {given.times[-1]:g}."
+            )
+        states = given.plan.smoothed if given.plan.is_noisy else given.states
+        rows = given.times <= first
+        return [History(given.times[rows], states[rows])] * len(starts)
+    if not callable(given):
+        raise InputError(
+            f"history must be a Dataset of one run, or a function of time; got "
+            f"{type(given).__name__}."
+        )
+    grid = np.linspace(begin, first, limits.HISTORY_POINTS)
+    try:
+        states = np.array([np.asarray(given(t), dtype=float).reshape(-1) for t in grid.tolist()])
+        states = states.reshape(len(grid), starts.shape[1])
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"history, as a function of time, must take one time and return {starts.shape[1]} "
+            f"numbers; it did not: {error}"
+        ) from None
+    return [History(grid, states)] * len(starts)
+
+
+def run_histories(data: Dataset) -> list[History]:
+    """Return the history of each run, which its delayed columns contain; none without delayed
+    states. A state without a delay does not need its history."""
+    delays = [delay for delay in data.delays if delay.variable in data.state_names]
+    if not delays:
+        return []
+    assert data.inputs is not None
+    longest = max(delay.value for delay in delays)
+    histories = []
+    for first, last in zip(data.offsets[:-1], data.offsets[1:], strict=True):
+        times, start = data.times[first:last], data.states[first]
+        grid = np.linspace(times[0] - longest, times[0], limits.HISTORY_POINTS)
+        states = np.tile(start, (len(grid), 1))
+        for delay in sorted(delays, key=lambda delay: delay.value):
+            column = data.inputs[first:last, data.input_names.index(delay.name)]
+            earlier = grid + delay.value
+            inside = earlier >= times[0]
+            kinds, shared = [str(Interpolation.cubic)], np.zeros(1, dtype=np.int64)
+            signal = sampled([SampledInput(times, column[:, None])], kinds, shared)
+            values = signal.at(np.minimum(earlier[inside], times[-1])[None])[0, :, 0]
+            states[inside, data.state_names.index(delay.variable)] = values
+        histories.append(History(grid[:-1], states[:-1]))
+    return histories

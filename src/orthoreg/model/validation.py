@@ -24,11 +24,12 @@ from ..data import (
     concatenate,
     step_of_runs,
     warn_constant,
+    without_delayed_times,
 )
 from ..fitting import Columns
 from ..losses import AbstractLoss
-from ..physics import Physics
-from ..simulation import input_interpolation
+from ..physics import Physics, requested_delays
+from ..simulation import input_interpolation, with_delays
 from ..terms import AbstractLibrary, names_variable
 from . import _limits as limits
 
@@ -87,7 +88,7 @@ def known_dataset(model: "AbstractModel", X: Any, y: Any, t: Any, u: Any) -> Dat
         data = with_step_of(model, data)
     if data is not None and model.clock_:
         data = data.with_parts(time_name=model.clock_).with_time_input()
-    if data is None or not model.velocity_of_:
+    if data is None or not (model.velocity_of_ or model.schema_.delays):
         return data
     if t is not None:
         for names in (model.state_names_, model.schema_.measured_states):
@@ -119,13 +120,27 @@ def with_step_of(model: "AbstractModel", data: Dataset) -> Dataset:
 
 
 def in_states_of(model: "AbstractModel", data: Dataset | ChunkedDataset) -> Dataset:
-    """Return the data with the velocities and the time input of a fitted model, or the sample of
-    chunked data with them."""
+    """Return the data with the velocities, the time input and the delayed variables of a fitted
+    model, or the sample of chunked data with them."""
     if isinstance(data, ChunkedDataset):
         data = data.sample
     data = with_step_of(model, data)
     if model.clock_:
         data = data.with_time_input()
+    return _with_delays_of(model, _with_velocities_of(model, data))
+
+
+def _with_delays_of(model: "AbstractModel", data: Dataset) -> Dataset:
+    """Return the data with the delayed variables of a fitted model. Data with other names are
+    refused later."""
+    delays = model.schema_.delays
+    if any(delay.variable not in data.variable_names for delay in delays):
+        return data
+    return with_delays(data, delays)
+
+
+def _with_velocities_of(model: "AbstractModel", data: Dataset) -> Dataset:
+    """Return the data with the velocities of a fitted model."""
     velocity_of = model.velocity_of_
     if not velocity_of or data.velocity_of:
         return data
@@ -169,7 +184,8 @@ def _check_columns(data: Dataset, physics: Physics | None) -> None:
 def _needs_clock(data: Dataset, physics: Physics | None, library: AbstractLibrary) -> bool:
     """Return whether the library or a known equation contains time."""
     name = data.time_name
-    if names_variable(library, name, data.variable_names):
+    delayed = [delay.name for delay in requested_delays(library, physics, data)]
+    if names_variable(library, name, (*data.variable_names, *delayed)):
         return True
     if physics is None or name in dict(physics.values):
         return False
@@ -179,7 +195,8 @@ def _needs_clock(data: Dataset, physics: Physics | None, library: AbstractLibrar
 def _names(physics: Physics, name: str) -> bool:
     """Return whether a known equation contains this word."""
     word = re.compile(rf"(?<![\w`]){re.escape(name)}(?![\w`(])")
-    return any(word.search(side) for equation in physics.equations for side in equation)
+    sides = (without_delayed_times(side) for equation in physics.equations for side in equation)
+    return any(word.search(side) for side in sides)
 
 
 @step("Smoothing the measurements")

@@ -3,6 +3,7 @@
 from ._bind import Bound as Bound
 from ._bind import bind_physics as bind_physics
 from ._bind import with_rates as with_rates
+from ._delays import requested_delays as requested_delays
 from ._equations import MAX_COUPLED as MAX_COUPLED
 from ._equations import ImplicitSystem as ImplicitSystem
 from ._knowledge import ConstantProduct as ConstantProduct

@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Float
 
 from .._common.errors import FormulaError, InputError, quoted, suggestion
+from ..data import split_delayed
 from ..terms import (
     AbstractLibrary,
     Expression,
@@ -17,6 +18,7 @@ from ..terms import (
     Number,
     Sum,
     bind,
+    check_delays,
     derivative,
     evaluate,
     multiply,
@@ -293,7 +295,9 @@ class _Binding:
                 for part in statement.parts
             )
         )
-        for name in self.names - used - set(self.base.parameters):
+        check_delays(self.base.variables, used)
+        delays = {split[1] for name in self.base.variables if (split := split_delayed(name))}
+        for name in self.names - used - set(self.base.parameters) - delays:
             raise InputError(
                 f"Physics(bounds=...) names '{name}', which is not a constant of the equations."
                 f"{suggestion(name, used)} A coefficient is named by equation and term, as in "

@@ -13,6 +13,7 @@ from jaxtyping import Bool, Float
 from .._common.arrays import Arrays, pytree
 from .._common.errors import InputError, quoted, suggestion
 from .._common.registry import part
+from ..data import split_delayed
 from ..field import AbstractAugmentation, AbstractBasis, TanhLayers
 
 _PROBES = 24  # points at which the symmetry of a term is tested
@@ -222,6 +223,11 @@ class Symmetries:
         mirrors = np.array([signs[0] for signs in mirrored]).reshape(len(mirrored), len(variables))
         if time_input is not None:
             mirrors[:, time_input] = 1.0
+        for i, name in enumerate(variables):
+            delayed = split_delayed(name)
+            if delayed is not None:  # as the variable itself
+                now = variables.index(delayed[0])
+                mirrors[:, i], periods[i] = mirrors[:, now], periods[now]
         return cls(
             mirrors,
             np.array([signs[1] for signs in mirrored]).reshape(len(mirrored), len(outputs)),

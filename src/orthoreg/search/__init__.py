@@ -1,5 +1,9 @@
 """Selection of terms: by trajectories here, by rows in `rows`, and formulas in `formulas`."""
 
+from ._delays import DelayEstimate as DelayEstimate
+from ._delays import DelayProfile as DelayProfile
+from ._delays import DelayTrial as DelayTrial
+from ._delays import delays_with as delays_with
 from ._held_inputs import held_inputs as held_inputs
 from ._proposals import antiderivative as antiderivative
 from ._proposals import stretch_of_row as stretch_of_row

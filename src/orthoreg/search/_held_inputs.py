@@ -28,9 +28,10 @@ def held_inputs(
     known = knowledge or Knowledge.none(field.features.mask.shape)
     data = data.subsample_rows(limits.SEARCH_ROWS)
     kinds, held = dict(interpolation), []
-    candidates = [
-        name for name in kinds if kinds[name] != "hold" and name != data.schema.time_index
-    ]
+    columns = {name: [name] for name in data.schema.measured_inputs if name in kinds}
+    for delay in data.delays:  # a delayed input is held if the input is
+        columns.get(delay.variable, []).append(delay.name)
+    candidates = [name for name in columns if kinds[name] != "hold"]
 
     def trial(kinds: Mapping[str, str], length: int | None = None) -> Trial | None:
         no_terms = np.zeros_like(field.features.mask)
@@ -39,13 +40,16 @@ def held_inputs(
 
     current = trial(kinds) if candidates else None
     while candidates and current is not None:
-        trials = {n: trial({**kinds, n: "hold"}, current.stage.length) for n in candidates}
+        trials = {
+            n: trial({**kinds, **dict.fromkeys(columns[n], "hold")}, current.stage.length)
+            for n in candidates
+        }
         best = best_trial(list(trials.values()))
         if best is None or not best.score < current.score - limits.HELD_INPUT_GAIN:
             break
         current = best
         name = next(name for name in candidates if trials[name] is best)
-        kinds[name] = "hold"
+        kinds |= dict.fromkeys(columns[name], "hold")
         candidates.remove(name)
-        held.append(name)
+        held += columns[name]
     return tuple(held)

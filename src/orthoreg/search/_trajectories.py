@@ -14,7 +14,12 @@ from ..field.hybrid import HybridField
 from ..matching import _limits as limits
 from ..matching._constants import Constants
 from ..matching._matching import Stage
-from ..matching._noise import CorrelatedNoise, estimate_correlated_noise
+from ..matching._noise import (
+    CorrelatedNoise,
+    estimate_correlated_noise,
+    mean_squared_misfit,
+    min_misfit,
+)
 from ..matching._problem import Problem
 from ..matching._score import Inclusion, Score, StructureChoice
 from ..matching._segments import cut
@@ -207,6 +212,37 @@ class TermSearch:
                 return trial
             states = updated_states(states, trial.stage)
         return None
+
+    def longest_match(self, like: Trial | None = None, max_stages: int = 99) -> Trial | None:
+        """Return the field matched to the longest segments that it follows in `max_stages` stages,
+        or to segments as long as those of another trial. None if trajectories do not follow the
+        data."""
+        states, trial = self.data.plan.smoothed, None
+        if like is not None:
+            return self._match(self.field, like.stage.length, states, like.stage)
+        lengths = segment_lengths(self._problem(self.field), limits.SEARCH_EFFORT)
+        for length in lengths[:max_stages]:
+            if trial is not None and self._errors_grow(trial, length, states):
+                break
+            shorter = None if trial is None else trial.stage
+            longer = self._match(self.field if trial is None else trial.field, length, states,
+                                 shorter)  # fmt: skip
+            if longer is None:
+                break
+            trial, states = longer, updated_states(states, longer.stage)
+        return trial
+
+    def cost(self, trial: Trial) -> float:
+        """Return the negative log likelihood of a trial in nats for noise of unknown size. A misfit
+        beyond the noise is correlated, so that fewer values count."""
+        problem, stage = self._problem(trial.field), trial.stage
+        m = problem.measured
+        square = mean_squared_misfit(problem, stage.segments, stage.normal)[m]
+        floor = min_misfit(self.data.states)[m]
+        rows = float(self.data.n_samples)
+        if trial.misfit > self._score.max_noise_ratio:
+            rows = min(rows, limits.TEMPERED)
+        return float(rows / 2 * np.log(np.maximum(square, floor)).sum())
 
     def _improved(
         self, best: Trial, states: Float[np.ndarray, "N n"], rivals: Sequence[HybridField]

@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from .._common.errors import InputError, quoted, suggestion
-from ..data import Dataset, as_numbers
+from ..data import Dataset, as_numbers, split_delayed
 from . import _limits as limits
 from ._tsit5 import Cells
 
@@ -26,10 +26,12 @@ class Interpolation(enum.StrEnum):
 @final
 @dataclass(frozen=True, eq=False)
 class SampledInput:
-    """Values (K, m) of inputs at their sampling times (K,)."""
+    """Values (K, m) of inputs at their sampling times (K,). `lines` are straight lines that replace
+    held values between rows (see `Dataset.input_lines`)."""
 
     times: Float[np.ndarray, " K"]
     values: Float[np.ndarray, "K m"]
+    lines: Float[np.ndarray, "K m 2"] | None = None
 
 
 @final
@@ -50,6 +52,11 @@ class Inputs:
     def only(self, rows: Any) -> "Inputs":
         """Return the inputs of some of the rollouts."""
         return replace(self, cells=self.cells._replace(signal=self.cells.signal[rows]))
+
+    def columns(self, chosen: Sequence[int]) -> "Inputs":
+        """Return some of the inputs."""
+        coefficients = self.cells.coefficients[..., list(chosen)]
+        return replace(self, cells=self.cells._replace(coefficients=coefficients))
 
     def cell_at(self, times: Float[np.ndarray, " B"]) -> Int[np.ndarray, " B"]:
         """Return the cell of each rollout at its time; at a knot, the cell after the knot."""
@@ -101,8 +108,9 @@ def sampled(
         values = np.stack([signals[i].values for i in members], axis=1)
         pieces = _pieces(times, values, kinds)
         for k, i in enumerate(members):
+            _insert_lines(pieces[:, :, k], signals[i].lines, kinds)
             parts[i] = _without_idle_knots(times, pieces[:, :, k], signals[i].values[-1])
-    return _joined(parts, signal)
+    return joined_signals(parts, signal)
 
 
 def _pieces(
@@ -126,6 +134,20 @@ def _pieces(
     return pieces
 
 
+def _insert_lines(
+    pieces: Float[np.ndarray, "C 4 m"],
+    lines: Float[np.ndarray, "K m 2"] | None,
+    kinds: Sequence[str],
+) -> None:
+    """Replace held values by straight lines where these are known."""
+    if lines is None:
+        return
+    for column, kind in enumerate(kinds):
+        if kind == Interpolation.hold and np.isfinite(lines[:, column]).all():
+            pieces[:, 3, column] = lines[:-1, column, 0]
+            pieces[:, 2, column] = lines[:-1, column, 1]
+
+
 def _without_idle_knots(
     times: Float[np.ndarray, " K"], pieces: Float[np.ndarray, "C p m"], last: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -139,7 +161,7 @@ def _without_idle_knots(
     return knots, np.concatenate([pieces[is_knot], end_piece])
 
 
-def _joined(parts: Sequence[tuple[np.ndarray, np.ndarray]], signal: np.ndarray) -> Inputs:
+def joined_signals(parts: Sequence[tuple[np.ndarray, np.ndarray]], signal: np.ndarray) -> Inputs:
     """Join signals of different lengths, padded with their last cell."""
     max_pieces = max(len(pieces) for _, pieces in parts)
     knots = np.stack([np.pad(k, (0, max_pieces + 1 - len(k)), mode="edge") for k, _ in parts])
@@ -166,7 +188,7 @@ def from_function(
     """
     last = _sample(function, times[-1:], m)[0]
     if len(times) == 1:
-        return _joined([(np.repeat(times, 2), _constant(last))], np.zeros(count, dtype=int))
+        return joined_signals([(np.repeat(times, 2), _constant(last))], np.zeros(count, dtype=int))
     starts, stops = times[:-1], times[1:]
     nodes = (1 - np.cos(np.pi * np.arange(limits.FUNCTION_DEGREE + 1) / limits.FUNCTION_DEGREE)) / 2
     probes = (nodes[:-1] + nodes[1:]) / 2
@@ -202,7 +224,7 @@ def from_function(
     order = np.argsort(starts)
     knots = np.append(starts[order], [times[-1], times[-1]])
     all_pieces = np.concatenate([pieces[order], _constant(last)])
-    return _joined([(knots, all_pieces)], np.zeros(count, dtype=int))
+    return joined_signals([(knots, all_pieces)], np.zeros(count, dtype=int))
 
 
 def _constant(value: np.ndarray) -> Float[np.ndarray, "1 p m"]:
@@ -328,8 +350,14 @@ def run_inputs(data: Dataset, kinds: Mapping[str, str]) -> Inputs | None:
     if data.inputs is None:
         return None
     bounds = zip(data.offsets[:-1], data.offsets[1:], strict=True)
+    lines = data.input_lines
     signals = [
-        SampledInput(data.times[first:last], data.inputs[first:last]) for first, last in bounds
+        SampledInput(
+            data.times[first:last],
+            data.inputs[first:last],
+            None if lines is None else lines[first:last],
+        )
+        for first, last in bounds
     ]
     return sampled(signals, list(kinds.values()), np.arange(data.n_runs))
 
@@ -388,7 +416,11 @@ _INTERPOLATION_NAMES = {
 
 def interpolation_words(kinds: Mapping[str, str]) -> str:
     """Return a sentence such as 'Inputs between rows: u in steps (hold)'; empty without inputs."""
-    parts = [f"{name} {_INTERPOLATION_NAMES[Interpolation(kind)]}" for name, kind in kinds.items()]
+    parts = [
+        f"{name} {_INTERPOLATION_NAMES[Interpolation(kind)]}"
+        for name, kind in kinds.items()
+        if split_delayed(name) is None
+    ]
     return f"Inputs between rows: {', '.join(parts)}" if parts else ""
 
 
@@ -399,15 +431,20 @@ def input_interpolation(names: Sequence[str], data: Dataset | None = None) -> di
     if data.discrete:  # a map reads its inputs at rows only
         return {name: str(Interpolation.hold) for name in names}
     same_run = np.diff(data.run_of_row) == 0
-    return {
+    kinds = {
         name: str(visible_interpolation(column, same_run))
         for name, column in zip(names, data.inputs.T, strict=True)
+    }
+    undelayed = {delay.name: delay.variable for delay in data.delays}
+    return {
+        name: kinds.get(undelayed[name], str(Interpolation.cubic)) if name in undelayed else kind
+        for name, kind in kinds.items()
     }
 
 
 def chosen_interpolation(learned: Mapping[str, str], given: Any) -> dict[str, str]:
     """Return the interpolation of each input: that of the fit, unless given for all or some
-    inputs."""
+    inputs. A delayed input is interpolated like the input."""
     requested = dict(given) if isinstance(given, Mapping) else dict.fromkeys(learned, given)
     for name, kind in requested.items():
         if name not in learned:
@@ -420,4 +457,9 @@ def chosen_interpolation(learned: Mapping[str, str], given: Any) -> dict[str, st
                 f"interpolation must be one of {quoted(Interpolation)}, for all inputs or in a "
                 f"dict by name; got {kind!r}."
             )
-    return {name: str(requested.get(name) or kind) for name, kind in learned.items()}
+    chosen = {name: str(requested.get(name) or kind) for name, kind in learned.items()}
+    for name in chosen:
+        delayed = split_delayed(name)
+        if delayed is not None and given is not None:
+            chosen[name] = chosen.get(delayed[0], str(Interpolation.cubic))
+    return chosen

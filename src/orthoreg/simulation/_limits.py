@@ -101,3 +101,17 @@ quantised signal."""
 # -- maps --------------------------------------------------------------------------------------
 STEP_TOLERANCE, MAX_STEP_TOLERANCE = 1e-3, 0.1
 """Steps of a map: rounding of a time in a file, and of a time after many steps."""
+
+# -- delays ------------------------------------------------------------------------------------
+TIME_ROUNDING = 1e-6
+"""Time steps. Times that differ by less are equal, because times in files are rounded."""
+
+MIN_ROWS_AFTER_DELAY = 5
+"""Minimum rows with a history in a run; runs with fewer are omitted."""
+
+STEPS_PER_DELAY = 32
+"""Rows per delay on which a delayed state is stored during a simulation. The error of the cubic
+spline through them is about a millionth for motion no faster than the delay."""
+
+MAX_DELAY_STEPS = 20_000
+"""Maximum stretches of one delay in a simulation. More take minutes."""

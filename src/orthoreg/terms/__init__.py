@@ -27,6 +27,7 @@ from ._expression import split_number as split_number
 from ._expression import to_text as to_text
 from ._features import FeatureMap as FeatureMap
 from ._features import bind as bind
+from ._features import check_delays as check_delays
 from ._features import feature_names as feature_names
 from ._features import names_variable as names_variable
 from ._features import parameter_bounds as parameter_bounds
@@ -40,6 +41,7 @@ from ._library import PerState as PerState
 from ._library import Polynomial as Polynomial
 from ._library import Products as Products
 from ._library import Terms as Terms
+from ._library import all_parts as all_parts
 from ._spec import as_library as as_library
 from ._spec import parse_library as parse_library
 from ._structure import complexity as complexity

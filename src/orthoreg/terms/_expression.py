@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Any, final
 
 from .._common.errors import FormulaError
+from ..data import split_delayed
 
 FUNCTIONS: Mapping[str, Callable[[float], float]] = {
     "sin": math.sin, "cos": math.cos, "tan": math.tan, "arcsin": math.asin, "arccos": math.acos,
@@ -403,8 +404,10 @@ def to_text(item: Expression, *, functions: str = "", names: Sequence[str] | Non
 
 
 def quote_name(name: str) -> str:
-    """Return a variable's name as written in formulas, in backticks unless it is an identifier."""
-    return name if re.fullmatch(r"[^\W\d]\w*", name) else f"`{name}`"
+    """Return a variable's name as written in formulas, in backticks unless it is an identifier or a
+    delayed variable such as u(t - tau)."""
+    is_plain = re.fullmatch(r"[^\W\d]\w*", name) or split_delayed(name)
+    return name if is_plain else f"`{name}`"
 
 
 def split_fraction(factors: Sequence[Expression]) -> tuple[list[Expression], list[Expression]]:

@@ -11,6 +11,7 @@ from jaxtyping import Float
 
 from .._common.arrays import Mask
 from .._common.errors import InputError, quoted, suggestion
+from ..data import split_delayed
 from ._expression import Expression, Number, Program, Variable, compiled, run, to_text
 from ._formula import parse
 from ._library import (
@@ -147,7 +148,18 @@ def bind(
                 row[index[term]] = True
         allowed.append(tuple(row))
     parameters = sorted(frozenset().union(*(parameters_of(term) for term in terms)))
+    check_delays(names, parameters)
     return FeatureMap(names, terms, tuple(allowed), tuple(parameters))
+
+
+def check_delays(variables: Sequence[str], parameters: Iterable[str]) -> None:
+    """Raise InputError if a constant is a delay and occurs elsewhere too."""
+    delays = {split[1] for name in variables if (split := split_delayed(name))}
+    for name in sorted(delays.intersection(parameters)):
+        raise InputError(
+            f"'{name}' is a delay and also a constant of a term. Give the constant of the term "
+            f"another name."
+        )
 
 
 def parameter_bounds(library: AbstractLibrary) -> dict[str, tuple[float, float]]:

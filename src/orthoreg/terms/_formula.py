@@ -7,6 +7,7 @@ from math import isfinite
 from typing import final
 
 from .._common.errors import FormulaError, quoted, suggestion
+from ..data import delayed_name
 from ._expression import (
     FUNCTIONS,
     Expression,
@@ -130,7 +131,7 @@ class _Parser:
                 raise FormulaError(f"the number {text} overflows.")
             return Number(float(text))
         if kind == "quoted":
-            return self._variable(text)
+            return self._delayed(text) or self._variable(text)
         if kind == "name":
             return self._function(text) if self._peek() == ("sign", "(") else self._variable(text)
         if (kind, text) == ("sign", "("):
@@ -143,8 +144,13 @@ class _Parser:
     def _function(self, name: str) -> Expression:
         function = _ALIASES.get(name, name)
         if function not in FUNCTIONS:
+            if delayed := self._delayed(name):
+                return delayed
             if name in self.variables:
-                raise FormulaError(f"'{name}' is a variable; write '{name}*(...)' for a product.")
+                raise FormulaError(
+                    f"'{name}' is a variable; write '{name}*(...)' for a product. An earlier "
+                    f"value, '{name}(t - tau)', needs runs in time, and a constant tau."
+                )
             raise FormulaError(
                 f"unknown function '{name}'.{suggestion(name, FUNCTIONS)} "
                 f"Known are {quoted(FUNCTIONS, 20)}."
@@ -153,6 +159,18 @@ class _Parser:
         inner = self._sum()
         self._close()
         return call(function, inner)
+
+    def _delayed(self, name: str) -> Expression | None:
+        """Return the delayed variable if the next tokens are (t - tau) or (t - 0.5)."""
+        tokens = self.tokens[self.position : self.position + 5]
+        kinds = [text if kind == "sign" else kind for kind, text in tokens]
+        if kinds[:3] != ["(", "name", "-"] or kinds[3:4] not in (["name"], ["number"]):
+            return None
+        delayed = delayed_name(name, tokens[3][1])
+        if kinds[4:] != [")"] or delayed not in self.variables:
+            return None
+        self.position += 5
+        return Variable(self.variables.index(delayed), delayed)
 
     def _variable(self, name: str) -> Expression:
         if name in self.variables:

@@ -11,6 +11,7 @@ from typing import Any, final
 
 from .._common.errors import FormulaError, InputError, quoted, suggestion
 from .._common.registry import part
+from ..data import delays_in, split_delayed
 from ._expression import ONE, ZERO, Expression, Number, Variable, call, multiply, replace_variables
 from ._formula import parse
 from ._structure import parameters_of, parameters_of_factors, variables_of
@@ -101,6 +102,11 @@ def distinct(terms: Sequence[Expression]) -> tuple[Expression, ...]:
     return tuple(dict.fromkeys(terms))
 
 
+def _undelayed(variables: Sequence[str]) -> list[Variable]:
+    """Return the variables of families; delayed ones, u(t - tau), occur in formulas only."""
+    return [Variable(i, name) for i, name in enumerate(variables) if split_delayed(name) is None]
+
+
 def positive_integer(value: object, what: str, minimum: int = 1) -> int:
     """Return the value if it is an integer of at least `minimum`."""
     if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < minimum:
@@ -142,7 +148,7 @@ class Polynomial(AbstractLibrary):
             raise InputError("Polynomial(0, include_constant=False) has no terms.")
 
     def terms(self, variables: Sequence[str]) -> tuple[Expression, ...]:
-        nodes = [Variable(i, name) for i, name in enumerate(variables)]
+        nodes = _undelayed(variables)
         count = comb(len(nodes) + self.degree, self.degree)
         if count > MAX_TERMS:
             raise InputError(
@@ -183,9 +189,9 @@ class Fourier(AbstractLibrary):
 
     def terms(self, variables: Sequence[str]) -> tuple[Expression, ...]:
         return tuple(
-            call(function, multiply(Number(float(k)), Variable(i, name)))
+            call(function, multiply(Number(float(k)), variable))
             for k in range(1, self.n_frequencies + 1)
-            for i, name in enumerate(variables)
+            for variable in _undelayed(variables)
             for function in ("sin", "cos")
         )
 
@@ -243,8 +249,9 @@ class Terms(AbstractLibrary):
         terms = distinct([self._term(formula, variables, bounded) for formula in self.formulas])
         if ZERO in terms:
             raise FormulaError(f"A formula of {list(self.formulas)} is zero for all values.")
+        delays = {written.delay for formula in self.formulas for written in delays_in(formula)}
         for name in bounded:
-            if not any(name in parameters_of(term) for term in terms):
+            if name not in delays and not any(name in parameters_of(term) for term in terms):
                 raise FormulaError(
                     f"Terms(bounds=...) names '{name}', which is not a parameter of "
                     f"{list(self.formulas)}."

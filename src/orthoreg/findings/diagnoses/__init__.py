@@ -4,6 +4,8 @@ from ._chaos import chaotic as chaotic
 from ._data import few_rows as few_rows
 from ._data import lag as lag
 from ._data import noise as noise
+from ._dead_time import DeadTime as DeadTime
+from ._dead_time import dead_time as dead_time
 from ._forcing import TimeDependence as TimeDependence
 from ._forcing import missing_variable as missing_variable
 from ._forcing import time_dependence as time_dependence
