@@ -7,6 +7,7 @@ from ._delays import delays_in_use as delays_in_use
 from ._delays import estimated as estimated
 from ._delays import first_delays as first_delays
 from ._delays import matched_delays as matched_delays
+from ._delays import simpler_delays as simpler_delays
 from ._fit import Columns as Columns
 from ._fit import Fit as Fit
 from ._fit import Recipe as Recipe

@@ -18,6 +18,8 @@ from ..search import DelayEstimate, DelayProfile, delays_with
 from ..simulation import input_interpolation, with_delays
 from ..solving import Exact, Regularization
 from ..terms import (
+    Expression,
+    FeatureMap,
     Terms,
     Variable,
     all_parts,
@@ -97,30 +99,47 @@ def _matched(recipe: Recipe, data: Dataset, option: _Candidate, width: float) ->
     return option
 
 
+def simpler_delays(
+    recipe: Recipe, field: HybridField, data: Dataset, delays: Sequence[Delay]
+) -> tuple[Delay, ...] | None:
+    """Return delays with which one of the terms a u + b u(t - tau) is not needed, if the score of
+    trajectories is better without it, or None."""
+    present = _Candidate(tuple(delays), field.without_residual())
+    width = limits.DELAY_REACH * float(np.median(data.step_of_run()))
+    options = [_matched(recipe, data, option, width) for option in _merged(present)]
+    best = _ranked(recipe, data, [present, *options])[0]
+    return None if best is present else best.delays
+
+
 def _merged(candidate: _Candidate) -> list[_Candidate]:
     """Return the candidate without one of the terms a u + b u(t - tau) of an equation.
 
     Together they resemble (a + b) u(t - b tau / (a + b)), so that a short delay may look like both.
     """
     features, result = candidate.field.features, []
+    coefficients = np.asarray(candidate.field.coefficients)
     for delay in candidate.delays:
-        variables = features.variables
-        now, later = variables.index(delay.variable), variables.index(delay.name)
-        terms = [Variable(i, variables[i]) for i in (now, later)]
-        if not (delay.is_estimated and all(term in features.terms for term in terms)):
-            continue
-        k, m = (features.terms.index(term) for term in terms)
-        coefficients = np.array(candidate.field.coefficients)
-        for c in np.flatnonzero((coefficients[:, k] != 0) & (coefficients[:, m] != 0)):
-            a, b = coefficients[c, k], coefficients[c, m]
-            if not 0 < b / (a + b) < 1:
+        swapped = _without_delay(features, [delay])
+        for c, k in np.argwhere(coefficients != 0) if delay.is_estimated else ():
+            twin = replace_variables(features.terms[k], swapped)
+            if twin == features.terms[k] or twin not in features.terms:
+                continue
+            m = features.terms.index(twin)
+            a, b = float(coefficients[c, m]), float(coefficients[c, k])
+            if a == 0 or not 0 < b / (a + b) < 1:
                 continue
             changed = coefficients.copy()
-            changed[c, k], changed[c, m] = 0.0, a + b
+            changed[c, m], changed[c, k] = 0.0, a + b
             value = {delay.delay: delay.value * b / (a + b)}
             field = replace(candidate.field, coefficients=changed)
             result.append(_Candidate(delays_with(candidate.delays, value), field))
     return result
+
+
+def _without_delay(features: FeatureMap, delays: Sequence[Delay]) -> dict[int, Expression]:
+    """Return the variables without delay by the indices of the delayed ones."""
+    index = features.variables.index
+    return {index(delay.name): Variable(index(delay.variable), delay.variable) for delay in delays}
 
 
 def estimated(delays: Sequence[Delay], estimate: DelayEstimate) -> tuple[Delay, ...]:
@@ -363,13 +382,7 @@ def away_from_zero(
     for name, value, error in zip(estimate.names, estimate.values, errors, strict=True):
         if value > limits.NO_DELAY * error:
             continue
-        swapped = {
-            features.variables.index(delay.name): Variable(
-                features.variables.index(delay.variable), delay.variable
-            )
-            for delay in delays
-            if delay.delay == name
-        }
+        swapped = _without_delay(features, [delay for delay in delays if delay.delay == name])
         has_twins = all(
             features.mask[c, features.terms.index(twin)] if twin in features.terms else False
             for c, k in np.argwhere(np.asarray(field.coefficients) != 0)

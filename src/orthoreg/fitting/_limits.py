@@ -128,7 +128,7 @@ DELAY_REACH = 3.0
 """Time steps. Minimum width of the likelihood around a matched delay."""
 DELAY_MOVE = 0.2
 """Standard errors. Terms are selected again if a delay moves by more."""
-DELAY_ROUNDS = 2
+DELAY_ROUNDS = 3
 """Maximum number of fits with a new delay."""
 MIN_STATE_DELAY = 0.5
 """Times in which a state moves by its standard deviation, a radian of a sine. Shortest delay of a

@@ -29,6 +29,7 @@ from ..fitting import (
     fit_runs,
     matched_delays,
     needs_rows,
+    simpler_delays,
     with_row_uncertainty,
 )
 from ..matching import Refinement, refine
@@ -168,7 +169,7 @@ def _delays_of(
 
 def _with_matched_delays(recipes: Sequence[Recipe], whole: Dataset, result: _Fitted) -> _Fitted:
     """Return the fits with delays matched to trajectories of the first one, fitted again if the
-    delays move."""
+    delays move or if others need fewer terms."""
     estimate = None
     for remaining in range(DELAY_ROUNDS, -1, -1):
         fit, delays = result.fits[0], result.columns.schema.delays
@@ -179,9 +180,13 @@ def _with_matched_delays(recipes: Sequence[Recipe], whole: Dataset, result: _Fit
             break
         now = {delay.delay: delay.value for delay in delays}
         moves = np.abs(estimate.values - [now[name] for name in estimate.names])
+        new: tuple[Delay, ...] | None = estimated(delays, estimate)
         if (moves <= DELAY_MOVE * np.sqrt(np.diag(estimate.covariance))).all():
+            with one_thread():
+                new = simpler_delays(recipes[0], fit.field, whole, delays)
+        if new is None:
             break
-        result = _fitted(recipes, with_delays(whole, estimated(delays, estimate)))
+        result = _fitted(recipes, with_delays(whole, new))
     if estimate is not None:
         fit, delays = result.fits[0], result.columns.schema.delays
         distinct = away_from_zero(fit.field, whole, delays, estimate)
