@@ -102,6 +102,7 @@ def test_a_delayed_logistic_equation():
     physics = og.Physics(equations={"x": "r*x*(1 - x(t - tau)/K)"})
     model = og.OrthoReg(physics=physics).fit(hutchinson(0))
     assert model.parameters_ == pytest.approx({"r": 0.9, "K": 2.0, "tau": 1.9}, rel=0.02)
+    assert any("may be too narrow" in note for note in model.summary().notes)
 
 
 def test_a_wrong_library_is_called_wrong():

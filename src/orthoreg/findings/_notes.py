@@ -90,6 +90,10 @@ def left_out_values(counts: Mapping[str, int]) -> str:
 INTERVALS_KNOW_NOISE = (
     "Intervals come from the matched trajectories and account for measurement noise."
 )
+INTERVALS_WITH_DELAYED_STATES = (
+    "Intervals come from the matched trajectories. Delayed states are read from the smoothed "
+    "measurements; the intervals do not account for errors of these, and may be too narrow."
+)
 INTERVALS_NOT_KNOWN = (
     "No intervals: there are too few rows to estimate the noise and too few runs to compare."
 )

@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Bool
 
 from .._common.notation import left_side
-from ..data import Dataset, Rows
+from ..data import Dataset, Rows, split_delayed
 from ..diagnostics import Certificate
 from ..export import equation_names, learned_equations
 from ..field.hybrid import HybridField
@@ -35,6 +35,7 @@ from ._notes import (
     CORRELATED_ESTIMATES,
     INTERVALS_KNOW_NOISE,
     INTERVALS_NOT_KNOWN,
+    INTERVALS_WITH_DELAYED_STATES,
     NO_DATA,
     NO_EVIDENCE,
     NOISE_NOT_IN_INTERVALS,
@@ -152,7 +153,8 @@ def summarize(
         notes.append(f"Constants on trajectories: {subject.refined}.")
     notes += [f"Accepted into the library of {one}." for one in subject.accepted]
     if subject.knows_noise:
-        notes.append(INTERVALS_KNOW_NOISE)
+        has_delays = _has_delayed_states(subject)
+        notes.append(INTERVALS_WITH_DELAYED_STATES if has_delays else INTERVALS_KNOW_NOISE)
     elif subject.evidence is not None and not subject.is_stuck:
         if np.isnan(subject.evidence.interval).any():
             notes.append(INTERVALS_NOT_KNOWN)
@@ -202,6 +204,12 @@ def summarize(
         runs=None if data is None else data.n_runs,
         samples=rows,
     )
+
+
+def _has_delayed_states(subject: Subject) -> bool:
+    """Return whether terms contain states at earlier times."""
+    delayed = map(split_delayed, subject.field.features.variables)
+    return any(parts is not None and parts[0] in subject.outputs for parts in delayed)
 
 
 def _held_inputs(subject: Subject, data: Dataset) -> list[str]:

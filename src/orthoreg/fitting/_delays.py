@@ -220,6 +220,7 @@ def _from_rows(
     error = _row_error(recipe, data, delays, names, bounds)
     values = bounds.mean(axis=1)
     step_size = width = float(np.median(data.step_of_run()))
+    grid = errors = np.zeros(0)
     for _ in range(1 if len(names) == 1 else limits.DELAY_GRID_SWEEPS):
         for i, (low, high) in enumerate(bounds):
             count = int(np.clip((high - low) / step_size, *limits.DELAY_GRID)) + 1

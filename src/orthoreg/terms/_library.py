@@ -216,7 +216,8 @@ class Terms(AbstractLibrary):
     ----------
     formulas
         formulas such as "sin(3*theta)" or "x**2*y". Words that are not variables are parameters
-        inside terms, which a fit estimates: `Terms(["S/(K + S)"])` estimates K.
+        inside terms, which a fit estimates: `Terms(["S/(K + S)"])` estimates K. "u(t - tau)" is an
+        earlier value of u, and tau its delay.
     bounds
         bounds of parameters, by name. Parameters without bounds are positive.
 
