@@ -1,5 +1,7 @@
 """Simulated systems with delays, integrated independently of the package."""
 
+from typing import Any
+
 import numpy as np
 from scipy.integrate import solve_ivp
 
@@ -12,13 +14,13 @@ def forced_oscillator(seed: int, delay: float = 0.35, noise: float = 0.02) -> og
     t = 0.05 * np.arange(401)
     frequencies, phases = rng.uniform(0.3, 4, 6), rng.uniform(0, 6.28, 6)
 
-    def u(s):
+    def u(s: Any) -> Any:
         return sum(np.sin(w * s + p) for w, p in zip(frequencies, phases, strict=True)) / 2
 
-    z = solve_ivp(
-        lambda s, z: [z[1], -4 * z[0] - 0.5 * z[1] + 2 * u(s - delay)],
-        (0, t[-1]), [1, 0], t_eval=t, rtol=1e-9, atol=1e-9,
-    ).y.T  # fmt: skip
+    def slope(s: float, z: np.ndarray) -> list[float]:
+        return [z[1], -4 * z[0] - 0.5 * z[1] + 2 * u(s - delay)]
+
+    z = solve_ivp(slope, (0, t[-1]), [1, 0], t_eval=t, rtol=1e-9, atol=1e-9).y.T
     z = z + noise * z.std(axis=0) * rng.standard_normal(z.shape)
     return og.Dataset.from_arrays(z, t, u(t)[:, None], names=["x", "v"], input_names=["u"])
 
@@ -33,7 +35,7 @@ def heated_plant(
         t = np.cumsum(rng.uniform(0.3, 1.7, 300)) * 0.5
     u = np.repeat(rng.uniform(-1, 1, 25), 12)
 
-    def w(s):
+    def w(s: Any) -> Any:
         return np.sin(0.7 * s) + np.sin(0.31 * s + 1)
 
     x, fine = np.zeros(300), 50

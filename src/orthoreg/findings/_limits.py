@@ -233,6 +233,8 @@ MIN_INITIAL_ERROR = 1e-6
 # -- dead time of an input -----------------------------------------------------------------
 DEAD_TIMES = 25
 """Number of delays that are compared, including zero."""
+DEAD_TIME_RUNS = 40
+"""Maximum number of runs, evenly chosen, on which delays are compared."""
 DEAD_TIME_RADIANS = 6.0
 """Times in which the input moves by its standard deviation: about a period of a sine, beyond which
 delays are ambiguous. Longest delay that is tried."""

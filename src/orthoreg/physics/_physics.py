@@ -30,11 +30,11 @@ class Physics:
         right-hand side is complete, without further terms or residual, unless it ends with "...",
         in which case the library and the residual add to it. Words that are not columns are
         constants: constants in `values` are known, all others are estimated
-        (`model.parameters_`). `x(t - tau)` is an earlier value of x, and tau its delay. Alternatively, a list of equations, `["theta' = omega"]`, which may
-        contain several derivatives each: `"J*a'' + c*cos(a - b)*b'' = -k*sin(a)"`. Such
-        equations must be as many as their derivatives, and they are complete. A common factor of
-        an equation cannot be estimated: unless its value is given, the first constant is set to
-        one.
+        (`model.parameters_`). `x(t - tau)` is an earlier value of x, and tau its delay.
+        Alternatively, a list of equations, `["theta' = omega"]`, which may contain several
+        derivatives each: `"J*a'' + c*cos(a - b)*b'' = -k*sin(a)"`. Such equations must be as many
+        as their derivatives, and they are complete. A common factor of an equation cannot be
+        estimated: unless its value is given, the first constant is set to one.
     values
         known constants, `{"g": 9.81}`.
     required, forbidden

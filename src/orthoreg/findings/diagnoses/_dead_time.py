@@ -44,6 +44,9 @@ def dead_time(
     if len(features.terms) > limits.MAX_TERMS_TRIED or len(rows) != len(samples.targets):
         return None
     already = {delay.variable for delay in data.delays}
+    runs = np.unique(spaced(data.n_runs, limits.DEAD_TIME_RUNS))
+    is_chosen = np.isin(data.run_of_row, runs)
+    chosen = data[runs]
     noise = np.sqrt(seen.noise / np.maximum(seen.size, 1e-300))
     best: DeadTime | None = None
     for name in data.schema.measured_inputs:
@@ -52,7 +55,7 @@ def dead_time(
         grid = _grid(seen, name)
         last = float(grid[-1])
         first = data.times[data.offsets[:-1]][data.run_of_row]
-        has_history = (data.times >= first + last)[rows]
+        has_history = (is_chosen & (data.times >= first + last))[rows]
         if has_history.sum() < limits.MIN_ROWS_PER_TERM * len(features.terms):
             continue
         subset = replace(
@@ -71,7 +74,8 @@ def dead_time(
             fold: np.ndarray = fold,
             has_history: np.ndarray = has_history,
         ) -> Float[np.ndarray, " c"]:
-            column = delayed_columns(data, [Delay(name, "tau", value)])[0][:, 0]
+            column = np.zeros(data.n_samples)
+            column[is_chosen] = delayed_columns(chosen, [Delay(name, "tau", value)])[0][:, 0]
             delayed = points.copy()
             delayed[:, index] = column[rows][has_history]
             design = features(delayed)
