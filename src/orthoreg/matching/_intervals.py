@@ -304,5 +304,5 @@ class _Profile:
         return match_segments(
             self._problem, stage.segments, stage.substeps, begin, states, stage.sigma,
             Prior(p, stage.precision), bounds, max_steps=limits.PROFILE_EVALUATIONS,
-            tolerance=limits.PROFILE_TOLERANCE,
+            tolerance=limits.PROFILE_TOLERANCE, starts_near=True,
         )  # fmt: skip

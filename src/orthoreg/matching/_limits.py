@@ -15,7 +15,9 @@ class Effort(NamedTuple):
     has one rough match and up to `rounds` further matches. A descent ends when a step gains less
     than `tolerance`, in half squared standard errors, or after `max_evaluations`. Each interval
     between rows is integrated with at most `max_substeps` substeps. The misfit may grow by a factor
-    of `max_misfit_growth` from one length to the next.
+    of `max_misfit_growth` from one length to the next. If `starts_near`, the
+    constants are assumed to be near the minimum once they fit shorter segments: steps are hardly
+    damped, and no rough match precedes the others.
     """
 
     first_length: int = 4
@@ -26,6 +28,7 @@ class Effort(NamedTuple):
     max_substeps: int = 32
     max_length: int = 1000
     max_misfit_growth: float = 1.5
+    starts_near: bool = False
 
 
 FULL = Effort()
@@ -72,6 +75,9 @@ OFFSET_ROUNDING = 1e-12
 """Relative to a coefficient. Smaller offsets in a relation are rounding errors."""
 FIRST_DAMPING, MIN_DAMPING, MAX_DAMPING = 1e-4, 1e-7, 1e9
 """Dimensionless. Levenberg-Marquardt damping, relative to the diagonal of the normal equations."""
+NEAR_DAMPING = 1e-11
+"""Dimensionless. First and minimum damping near the minimum. It is small because long segments
+determine some directions by 1e-9 of the diagonal."""
 RIDGE = 1e-13
 """Dimensionless. Added to the same diagonal to limit the effect of rounding."""
 CLOSED = 0.03
@@ -93,9 +99,10 @@ less."""
 GAP_WEIGHT = 0.1
 """Dimensionless. Weight of squared gaps relative to squared misfits when a step is accepted or
 rejected. It is small because the next step closes small gaps."""
-CLOSING = 0.5
-"""Dimensionless. A step that reduces gaps to this fraction is accepted even if the misfit
-increases."""
+CLOSING, NO_GAP = 0.5, 1e-4
+"""A step that reduces gaps to the first value, as a fraction, is accepted even if the misfit
+increases, because gaps hide misfit. Gaps below the second value, in standard deviations of the
+noise, are too small for that."""
 SHORTENED = 0.1
 """Dimensionless. Damping above which steps that open gaps are also shortened. At such damping the
 constants hardly move, but the states leave the range of the linearization."""
@@ -148,6 +155,7 @@ SEARCH_EFFORT = Effort(
     max_substeps=4,
     max_length=200,
     max_misfit_growth=4.0,
+    starts_near=True,
 )
 """Segments of 8, 20, 50, 125 and 200 steps. Constants converge to a small fraction of their
 standard errors."""

@@ -81,17 +81,19 @@ def match_segments(
     tolerance: float,
     on_step: Callable[[], None] = lambda: None,
     is_measured: bool = False,
+    starts_near: bool = False,
 ) -> MatchSolution:
     """Return the minimum of cost plus prior near these constants and states.
 
     The descent ends when the expected gain of a full step is below `tolerance` and the gaps are
     closed, or after `max_steps`. Segments with remaining gaps are integrated from their starts. If
     the states are measurements (`is_measured`) rather than piecewise trajectories, the first step
-    moves only the states, so that their noise does not move poorly determined constants.
+    moves only the states, so that their noise does not move poorly determined constants. If
+    constants and states are near the minimum (`starts_near`), steps are hardly damped.
     """
     point, converged = _minimum(
         _Lifted(problem, segments, substeps, sigma), p, states, prior, bounds, max_steps,
-        tolerance, on_step, is_measured,
+        tolerance, on_step, is_measured, starts_near,
     )  # fmt: skip
     starts = point.normal.states[0]
     if point.gap < limits.NEARLY_CLOSED:
@@ -154,10 +156,14 @@ def _minimum(
     tolerance: float,
     on_step: Callable[[], None] = lambda: None,
     is_measured: bool = False,
+    starts_near: bool = False,
 ) -> tuple[_Point, bool]:
     """Return the last point of the descent, and whether it converged."""
     point = lifted.at(p, states)
-    damping, step_fraction, converged = limits.FIRST_DAMPING, 1.0, False
+    min_damping = limits.NEAR_DAMPING if starts_near else limits.MIN_DAMPING
+    damping = min_damping if starts_near and not is_measured else limits.FIRST_DAMPING
+    closed = limits.NO_GAP if starts_near else limits.CLOSED
+    step_fraction, converged = 1.0, False
     for _ in range(max_steps):
         step, moves, gain = _newton_step(point.normal, point.p, prior, damping, bounds - point.p)
         if not np.isfinite(gain):
@@ -172,20 +178,23 @@ def _minimum(
         on_step()
         before, after = point.merit + prior.cost(point.p), trial.merit + prior.cost(trial.p)
         gap_ratio = 1 - step_fraction * (1 - limits.CLOSING)
-        closes = limits.CLOSED < point.gap and trial.gap < gap_ratio * point.gap
-        if np.isfinite(after) and (closes or after < before + limits.ROUNDING * abs(before)):
-            gained, is_closed = before - after, max(point.gap, trial.gap) < limits.CLOSED
-            point, damping = trial, max(damping * 0.1, limits.MIN_DAMPING)
+        closes = closed < point.gap and trial.gap < gap_ratio * point.gap
+        is_closed = max(point.gap, trial.gap) < limits.CLOSED
+        is_lower = after < before + limits.ROUNDING * abs(before)
+        is_accepted = bool(np.isfinite(after) and (closes or is_lower))
+        if is_accepted:
+            point, damping = trial, max(damping * 0.1, min_damping)
             step_fraction = min(1.0, 2 * step_fraction)
-            if gained < tolerance and is_closed:
-                converged = True
-                break
         else:
             if damping > limits.SHORTENED and not trial.gap < point.gap:
                 step_fraction /= 2  # the constants hardly move, so the states moved too far
             damping = max(damping * 10, limits.FIRST_DAMPING)
             if damping > limits.MAX_DAMPING:
                 break
+        # near the minimum, a rejected step that changes so little is limited by rounding
+        if is_closed and abs(before - after) < tolerance and (is_accepted or starts_near):
+            converged = True
+            break
     return point, converged
 
 

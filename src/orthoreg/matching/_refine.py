@@ -169,14 +169,16 @@ def _is_better(new: Comparison | None, old: Comparison | None) -> bool:
 
 
 def _starts(data: Dataset, choice: StructureChoice | None) -> list[dict[str, Any]]:
-    """Return the options of the first segments. The states of a choice that leaves only noise are
-    good starts. The states of any other choice may lead back to wrong constants, so short segments
-    of the measured states are also matched."""
+    """Return the options of the first segments. A choice that leaves only noise is near the
+    minimum. The states of any other choice may lead back to wrong constants, so short segments of
+    the measured states are also matched."""
     if choice is None or len(choice.states) != data.n_samples:
         return [{}]
     effort = limits.FULL._replace(first_length=choice.length)
-    warm = {"effort": effort, "states": choice.states}
-    return [warm] if choice.is_noise else [{}, warm]
+    if choice.is_noise:
+        near = effort._replace(starts_near=True)
+        return [{"effort": near, "states": choice.states, "sigma": choice.sigma}]
+    return [{}, {"effort": effort, "states": choice.states}]
 
 
 def _accepted_stage(

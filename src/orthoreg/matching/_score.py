@@ -119,15 +119,16 @@ class Inclusion(NamedTuple):
 class StructureChoice:
     """The best-scoring field of a search.
 
-    `states` are the states of all rows on segments of `length` steps, `misfit` is the largest
-    misfit of a state in noise variances, and `max_noise_ratio` the misfit that noise alone rarely
-    exceeds. `correlated_noise` is the noise used for the score if it is correlated, and `inclusion`
-    the probability of each term.
+    `states` are the states of all rows on segments of `length` steps, `sigma` are the standard
+    deviations of their residuals, `misfit` is the largest misfit of a state in noise variances, and
+    `max_noise_ratio` the misfit that noise alone rarely exceeds. `correlated_noise` is the noise
+    used for the score if it is correlated, and `inclusion` the probability of each term.
     """
 
     field: HybridField
     score: float
     states: Float[np.ndarray, "N n"]
+    sigma: Float[np.ndarray, " n"]
     misfit: float
     length: int
     max_noise_ratio: float

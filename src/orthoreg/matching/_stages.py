@@ -35,9 +35,11 @@ def match_stages(
     *,
     effort: Effort = FULL,
     states: Float[np.ndarray, "N n"] | None = None,
+    sigma: Float[np.ndarray, " n"] | None = None,
 ) -> tuple[list[Stage], Float[np.ndarray, "N n"]]:
     """Return the successful stages, and the states of all rows in the last stage. The first match
-    starts from `states`, by default the measured states.
+    starts from `states`, by default the measured states. If they are trajectories, `sigma` are the
+    standard deviations of their residuals.
 
     Noise and chaos limit the segment length. It stops growing when errors of the initial state grow
     by more than `MATCH_GROWTH` along the segments, when the misfit grows, or when trajectories
@@ -48,7 +50,6 @@ def match_stages(
     stages: list[Stage] = []
     lengths = segment_lengths(problem, effort)
     for i, length in enumerate(lengths):
-        sigma = stages[-1].sigma if stages else None
         if stages:
             segments = cut(problem.data, length, _max_rows(problem, length))
             if problem.error_growth(p, states, segments) > limits.MATCH_GROWTH:
@@ -60,7 +61,7 @@ def match_stages(
         if not follows_data(problem, stages[-1] if stages else None, stage, effort):
             break
         stages.append(stage)
-        p, precision = stage.p, stage.precision
+        p, precision, sigma = stage.p, stage.precision, stage.sigma
         states = updated_states(states, stage)
     return stages, states
 
@@ -109,7 +110,8 @@ def match_stage(
     final_tolerance = limits.TOLERANCE_WEIGHTS if has_weights else effort.tolerance
     rounds = limits.ROUNDS_WEIGHTS if has_weights else effort.rounds
     substeps, checked_scale = 0, problem.sizes
-    tolerance = max(limits.ROUGH_TOLERANCE, final_tolerance)
+    is_rough = is_measured or not effort.starts_near
+    tolerance = max(limits.ROUGH_TOLERANCE, final_tolerance) if is_rough else final_tolerance
     while True:
         scale = np.where(m, sigma, problem.sizes)
         if not substeps or np.any(scale < limits.FINER * checked_scale):
@@ -122,6 +124,7 @@ def match_stage(
             Prior(problem.initial_constants, precision), bounds,
             max_steps=effort.max_evaluations if max_evaluations is None else max_evaluations,
             tolerance=tolerance, on_step=on_step, is_measured=is_measured,
+            starts_near=effort.starts_near,
         )  # fmt: skip
         p, guess, is_measured = solution.p, solution.normal.states, False
         new_sigma, new_precision = _reestimated(problem, segments, solution, precision)

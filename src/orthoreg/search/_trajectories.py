@@ -191,7 +191,7 @@ class TermSearch:
             return None
         inclusion = None if linearization is None else self._inclusion(best, *linearization)
         return StructureChoice(
-            best.field, best.score, states, best.misfit, best.stage.length,
+            best.field, best.score, states, best.stage.sigma, best.misfit, best.stage.length,
             self._score.max_noise_ratio, self._score.correlated_noise, inclusion,
         )  # fmt: skip
 
