@@ -15,9 +15,10 @@ class Effort(NamedTuple):
     has one rough match and up to `rounds` further matches. A descent ends when a step gains less
     than `tolerance`, in half squared standard errors, or after `max_evaluations`. Each interval
     between rows is integrated with at most `max_substeps` substeps. The misfit may grow by a factor
-    of `max_misfit_growth` from one length to the next. If `starts_near`, the
-    constants are assumed to be near the minimum once they fit shorter segments: steps are hardly
-    damped, and no rough match precedes the others.
+    of `max_misfit_growth` from one length to the next. `min_sigma` is the smallest residual
+    standard deviation, in standard deviations of a state. If `starts_near`, the constants are
+    assumed to be near the minimum once they fit shorter segments: steps are hardly damped, and no
+    rough match precedes the others.
     """
 
     first_length: int = 4
@@ -28,6 +29,7 @@ class Effort(NamedTuple):
     max_substeps: int = 32
     max_length: int = 1000
     max_misfit_growth: float = 1.5
+    min_sigma: float = 0.0
     starts_near: bool = False
 
 
@@ -146,6 +148,8 @@ HELD_INPUT_GAIN = 10.0
 """Nats. An input is treated as held between rows if the score of the same equations then improves
 by more than this, which corresponds to odds of 20,000 to one. Beyond twice the noise, the variance
 of the misfit must then be smaller by a factor of 1.4."""
+ROUNDING_FLOOR = 1e-4
+"""Standard deviations of a state. Smaller misfits are rounding errors of integrators and files."""
 SEARCH_EFFORT = Effort(
     8,
     2.5,
@@ -155,6 +159,7 @@ SEARCH_EFFORT = Effort(
     max_substeps=4,
     max_length=200,
     max_misfit_growth=4.0,
+    min_sigma=ROUNDING_FLOOR,
     starts_near=True,
 )
 """Segments of 8, 20, 50, 125 and 200 steps. Constants converge to a small fraction of their
@@ -162,8 +167,6 @@ standard errors."""
 TEMPERED = 60.0
 """Number of values of a state that count in the score where the misfit exceeds twice the noise
 variance. Residuals of a missing term are correlated between rows."""
-ROUNDING_FLOOR = 1e-4
-"""Standard deviations of a state. Smaller misfits are rounding errors of integrators and files."""
 NOISE_ACCURACY = 1.12
 """Dimensionless. Factor by which the smoothing estimate of the noise variance may be wrong."""
 MAP_NOISE_ACCURACY = 1.5

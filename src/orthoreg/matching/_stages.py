@@ -128,6 +128,7 @@ def match_stage(
         )  # fmt: skip
         p, guess, is_measured = solution.p, solution.normal.states, False
         new_sigma, new_precision = _reestimated(problem, segments, solution, precision)
+        new_sigma = np.maximum(new_sigma, effort.min_sigma * problem.sizes)
         is_stable = np.all(np.abs(new_sigma[m] / sigma[m] - 1) < limits.NOISE_TOLERANCE)
         change = np.abs(new_precision - precision)
         is_stable &= np.all(change <= limits.PRECISION_TOLERANCE * precision)

@@ -90,12 +90,14 @@ def choose_structure(
 
 @final
 class Trial(NamedTuple):
-    """A field matched to segments of one length, with its score and misfit in noise variances."""
+    """A field matched to segments of one length, with its score, its misfit in noise variances, and
+    whether the misfit is only rounding."""
 
     field: HybridField
     stage: Stage
     score: float
     misfit: float
+    is_rounding: bool
 
     @property
     def support(self) -> Bool[np.ndarray, "c K"]:
@@ -174,21 +176,24 @@ class TermSearch:
         for length in segment_lengths(self._problem(self.field), limits.SEARCH_EFFORT):
             self._scored = []
             if best is None:
-                fields = self._initial_fields()
-                trial = best_trial([self._try(field, length, states) for field in fields])
+                trial = best_trial(self._initial_trials(length, states))
             elif self._errors_grow(best, length, states):
                 break
             else:
                 trial = self._try(best.field, length, states, best.stage)
             if trial is None:
                 break
-            trial, linearization = self._improved(trial, states, rivals)
-            rivals = self._rivals(trial)
+            if best is not None and trial.is_rounding:  # no set was better on shorter segments
+                linearization = None
+            else:
+                trial, linearization = self._improved(trial, states, rivals)
+                rivals = self._rivals(trial)
             best, states = trial, updated_states(states, trial.stage)
             if trial.misfit > limits.FOLLOWED:
                 break
         if best is None:
             return None
+        linearization = linearization or self._linearized(best)
         inclusion = None if linearization is None else self._inclusion(best, *linearization)
         return StructureChoice(
             best.field, best.score, states, best.stage.sigma, best.misfit, best.stage.length,
@@ -390,6 +395,19 @@ class TermSearch:
 
     # -- initial fields ------------------------------------------------------------------
 
+    def _initial_trials(self, length: int, states: Float[np.ndarray, "N n"]) -> list[Trial | None]:
+        """Return matches of the initial fields in order of their price. If the misfit of one is
+        only rounding, fields with a higher price cannot score better, and are not matched."""
+        fields = self._initial_fields()
+        fields.sort(key=lambda field: float((_support(field) @ self._score.term_price).sum()))
+        trials: list[Trial | None] = []
+        for field in fields:
+            trial = self._try(field, length, states)
+            trials.append(trial)
+            if trial is not None and trial.is_rounding:
+                break
+        return trials
+
     def _initial_fields(self) -> list[HybridField]:
         """Return the field, and the fields with the terms that the integral form of each equation
         prefers on long and short stretches. Smoothing errors accumulate over long stretches; noise
@@ -479,7 +497,9 @@ class TermSearch:
         if not follows_data(problem, shorter, stage, limits.SEARCH_EFFORT):
             return None
         matched = problem.constants.write(field, stage.p)
-        trial = Trial(matched, stage, *self._score.of_stage(problem, stage, _support(matched)))
+        score, misfit = self._score.of_stage(problem, stage, _support(matched))
+        is_rounding = (stage.sigma <= limits.ROUNDING_FLOOR * problem.sizes)[problem.measured]
+        trial = Trial(matched, stage, score, misfit, bool(is_rounding.all()))
         is_noise = trial.misfit <= self._score.max_noise_ratio
         return None if not is_longer and self._cancels(matched, is_noise) else trial
 
@@ -521,13 +541,12 @@ class TermSearch:
         """Return the sum of squares of all candidates, linearized at a matched field."""
         problem = self._problem(trial.field, self._open | trial.support)
         stage = trial.stage
-        floor, m = limits.ROUNDING_FLOOR * problem.sizes, problem.measured
-        sigma = np.where(m, np.maximum(stage.sigma, floor), np.inf)
-        quadratic = linearize(problem, stage.normal.states, stage.segments, stage.substeps, sigma)
+        quadratic = linearize(
+            problem, stage.normal.states, stage.segments, stage.substeps, stage.sigma
+        )
         if quadratic is None:
             return None
-        is_rounding = bool((stage.sigma[m] < floor[m]).all())
-        return problem, quadratic._replace(min_rss=quadratic.rows if is_rounding else 0.0)
+        return problem, quadratic._replace(min_rss=quadratic.rows if trial.is_rounding else 0.0)
 
     def _roles(self, constants: Constants) -> _Roles:
         size, count = constants.size, len(constants.lead)
