@@ -164,6 +164,9 @@ SEARCH_EFFORT = Effort(
 )
 """Segments of 8, 20, 50, 125 and 200 steps. Constants converge to a small fraction of their
 standard errors."""
+SKIPPED_FROM = 5
+"""Number of lengths from which every second one is skipped while only noise is left. Short runs
+have fewer, and the sets matched at each length improve the probabilities of their terms."""
 TEMPERED = 60.0
 """Number of values of a state that count in the score where the misfit exceeds twice the noise
 variance. Residuals of a missing term are correlated between rows."""

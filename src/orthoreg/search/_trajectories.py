@@ -168,21 +168,29 @@ class TermSearch:
     # -- the search ----------------------------------------------------------------------
 
     def run(self) -> StructureChoice | None:
-        """Return the best model, using segments from the shortest to the longest possible."""
+        """Return the best model, using segments from the shortest to the longest possible. While it
+        leaves only noise, every second length of long runs is skipped until a match fails."""
         best: Trial | None = None
         states = self.data.plan.smoothed
         linearization: tuple[Problem, Quadratic] | None = None
         rivals: list[HybridField] = []
-        for length in segment_lengths(self._problem(self.field), limits.SEARCH_EFFORT):
-            self._scored = []
+        lengths = segment_lengths(self._problem(self.field), limits.SEARCH_EFFORT)
+        # errors of a map may grow several times at each step
+        may_skip = len(lengths) >= limits.SKIPPED_FROM and not self.data.discrete
+        i, stride = 0, 1
+        while i < len(lengths):
+            length, self._scored = lengths[i], []
             if best is None:
                 trial = best_trial(self._initial_trials(length, states))
             elif self._errors_grow(best, length, states):
-                break
+                trial = None
             else:
                 trial = self._try(best.field, length, states, best.stage)
             if trial is None:
-                break
+                if stride == 1:
+                    break
+                i, stride, may_skip = i - 1, 1, False
+                continue
             if best is not None and trial.is_rounding:  # no set was better on shorter segments
                 linearization = None
             else:
@@ -191,6 +199,9 @@ class TermSearch:
             best, states = trial, updated_states(states, trial.stage)
             if trial.misfit > limits.FOLLOWED:
                 break
+            is_noise = trial.misfit <= self._score.max_noise_ratio
+            stride = 2 if may_skip and is_noise and i + 2 < len(lengths) else 1
+            i += stride
         if best is None:
             return None
         linearization = linearization or self._linearized(best)
