@@ -56,7 +56,8 @@ def without_delayed_times(text: str) -> str:
 @final
 @dataclass(frozen=True)
 class Delay:
-    """`variable` at a time earlier by `value`. `delay` is the name of the constant, or a number.
+    """`variable` at a time earlier by `value`. `delay` is the name of the constant, or a number. A
+    constant `is_given` if its value is known.
 
     Examples
     --------
@@ -67,6 +68,7 @@ class Delay:
     variable: str
     delay: str
     value: float
+    is_given: bool = False
 
     @property
     def name(self) -> str:
@@ -75,8 +77,8 @@ class Delay:
 
     @property
     def is_estimated(self) -> bool:
-        """Whether the delay has a name, and not a number."""
-        return self.delay.isidentifier()
+        """Whether the value is estimated from data."""
+        return self.delay.isidentifier() and not self.is_given
 
     def shown(self, precision: int | None = None) -> str:
         """Return the name with the value of the delay, by default with ten digits."""

@@ -1,7 +1,7 @@
 """`Schema`: the columns of runs; `Note`: a remark on reading a table; an HTML overview of both."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import astuple, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, final
 
 import numpy as np
@@ -138,7 +138,7 @@ class Schema:
             "estimated": list(self.estimated),
             "clock": self.time_input or "",
             "step": self.step,
-            "delays": [[delay.variable, delay.delay, delay.value] for delay in self.delays],
+            "delays": [list(astuple(delay)) for delay in self.delays],
         }
 
     @classmethod
@@ -160,8 +160,8 @@ class Schema:
             time_input=time_input,
             step=None if values.get("step") is None else float(values["step"]),
             delays=tuple(
-                Delay(str(variable), str(delay), float(value))
-                for variable, delay, value in values.get("delays", ())
+                Delay(str(variable), str(delay), float(value), bool(is_given))
+                for variable, delay, value, is_given in values.get("delays", ())
             ),
         )
         if schema.step is not None and not 0 < schema.step < np.inf:

@@ -151,8 +151,7 @@ def _ranges(
     recipe: Recipe, data: Dataset, delays: Sequence[Delay]
 ) -> tuple[tuple[str, ...], Float[np.ndarray, "d 2"]]:
     """Return the names of unknown delays, and the range of each."""
-    known = {} if recipe.physics is None else dict(recipe.physics.values)
-    names = tuple(dict.fromkeys(d.delay for d in delays if d.is_estimated and d.delay not in known))
+    names = tuple(dict.fromkeys(delay.delay for delay in delays if delay.is_estimated))
     given = dict(parameter_bounds(recipe.library))
     if recipe.physics is not None:
         given |= {key: ends for key, ends in recipe.physics.bounds if isinstance(key, str)}

@@ -50,6 +50,6 @@ def requested_delays(
                 f"'{variable}(t - {written.delay})' is a delay of a flow, and discrete=True reads "
                 f"the data as a map. Add the earlier value as a column."
             )
-        delay = Delay(variable, written.delay, value)
+        delay = Delay(variable, written.delay, value, written.delay in values)
         found[delay.name] = delay
     return tuple(found.values())
