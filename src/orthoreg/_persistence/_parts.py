@@ -143,7 +143,7 @@ def evidence_from_parts(
         return None
     probability, interval = arrays["evidence.probability"], arrays["evidence.interval"]
     check_array("evidence.probability", probability, shape)
-    unknown = np.isnan(interval) if interval.dtype == np.float64 else False
+    unknown = ~np.isfinite(interval) if interval.dtype == np.float64 else False
     check_array("evidence.interval", np.where(unknown, 0.0, interval), (*shape, 2))
     support = np.array(entries["support"], dtype=bool).reshape(shape)
     pairs = tuple(ConfoundedPair(**decode(pair)) for pair in entries["confounded"])
@@ -269,10 +269,11 @@ def uncertainty_parts(
     names = ("places", "parameters", "degrees_of_freedom")
     entries = {name: encode(getattr(uncertainty, name)) for name in names}
     entries["bounds"] = encode(uncertainty.bounds.tolist())  # which may be infinite
-    return entries, {
-        f"{prefix}.{name}": getattr(uncertainty, name)
-        for name in ("values", "covariance", "stretch")
-    }
+    arrays = {name: getattr(uncertainty, name) for name in ("values", "covariance", "stretch")}
+    if uncertainty.undetermined is not None:
+        arrays["undetermined"] = uncertainty.undetermined
+        entries["free_states"] = encode(uncertainty.free_states)
+    return entries, {f"{prefix}.{name}": array for name, array in arrays.items()}
 
 
 def uncertainty_from_parts(
@@ -304,5 +305,13 @@ def uncertainty_from_parts(
     check_array(f"{prefix}.values", values, (size,))
     check_array(f"{prefix}.covariance", covariance, (size, size))
     check_array(f"{prefix}.stretch", stretch, (size, 2))
+    undetermined = arrays.get(f"{prefix}.undetermined")
+    if undetermined is not None:
+        check_array(f"{prefix}.undetermined", undetermined, (size, undetermined.shape[-1]))
+    free_states = tuple(int(state) for state in decode(entries.get("free_states", [])))
+    if any(not 0 <= state < rows for state in free_states):
+        raise ModelFileError("The model file is inconsistent: a hidden state is not a state.")
     freedom = float(decode(entries["degrees_of_freedom"]))
-    return Uncertainty(places, parameters, values, covariance, freedom, bounds, stretch)
+    return Uncertainty(
+        places, parameters, values, covariance, freedom, bounds, stretch, undetermined, free_states
+    )

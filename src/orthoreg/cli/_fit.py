@@ -36,6 +36,7 @@ from ._arguments import (
 )
 from ._output import (
     collected_warnings,
+    constants_table,
     data_entries,
     print_files,
     print_json,
@@ -63,6 +64,28 @@ Positions = Annotated[
     ),
 ]
 Inputs = Annotated[str, typer.Option(help="Columns with inputs, separated by commas.")]
+Hidden = Annotated[
+    str,
+    typer.Option(
+        help="Names of states without a column, separated by commas. They are estimated together "
+        "with the equations given by --known."
+    ),
+]
+PerRunOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--per-run",
+        help='Constants of --known with another value in each run, "m", or the coefficient of a '
+        'library term, "omega: sin(theta)". Can be repeated.',
+    ),
+]
+Start = Annotated[
+    list[str] | None,
+    typer.Option(
+        help='The first value of a state in each run: a range, "h = 0..10", or a formula, '
+        '"S = N - I - R". Can be repeated.'
+    ),
+]
 Derivatives = Annotated[
     str, typer.Option(help="Columns with measured derivatives, in the order of the states.")
 ]
@@ -135,7 +158,7 @@ PhysicsFile = Annotated[
     Path | None,
     typer.Option(
         help="A TOML file with all known physics: equations, values, required, forbidden, bounds, "
-        "relations, conserved, symmetry."
+        "relations, conserved, start, symmetry."
     ),
 ]
 
@@ -148,6 +171,7 @@ def fit(
     states: States = "",
     positions: Positions = "",
     inputs: Inputs = "",
+    hidden: Hidden = "",
     group: GroupColumn = None,
     derivatives: Derivatives = "",
     discrete: Discrete = False,
@@ -164,6 +188,8 @@ def fit(
     value: Value = None,
     bound: BoundOption = None,
     relation: Relation = None,
+    start: Start = None,
+    per_run: PerRunOption = None,
     physics: PhysicsFile = None,
     *,
     reading: dict[str, Any],
@@ -189,7 +215,7 @@ def fit(
         "orthogonality": orthogonality,
         "magnitude": magnitude,
         **_parts(library, residual),
-        "physics": physics_in(known, value, bound, relation, physics),
+        "physics": physics_in(known, value, bound, relation, start, per_run, physics),
     }
     settings = {name: setting for name, setting in settings.items() if setting is not None}
     alone = {"--minutes": minutes, "--functions-of-time": functions_of_time}
@@ -201,8 +227,8 @@ def fit(
 
             runs = read_table(
                 source_of(data), time, names_in(states), names_in(inputs), group,
-                positions=positions_in(positions), derivatives=names_in(derivatives),
-                discrete=discrete, **reading,
+                positions=positions_in(positions), hidden=names_in(hidden),
+                derivatives=names_in(derivatives), discrete=discrete, **reading,
             )  # fmt: skip
             if preset == "recommended" or library is not None:
                 sample = getattr(runs, "sample", runs)  # chunked data have a sample
@@ -224,7 +250,7 @@ def fit(
         result = _written(model, runs, discovery, out, f"{stem_of(data)}.orthoreg", plots)
     if as_json:
         entries = data_entries(paths_of(data), runs) | {"preset": preset}
-        return print_json(entries | _entries(result, notes))
+        return print_json(entries | _entries(result, runs, notes))
     _print(result, name_of(data), runs)
 
 
@@ -301,10 +327,12 @@ def _written(
     return _Result(model, summary, discovery, files, [folder / plot for plot in pictures])
 
 
-def _entries(result: _Result, notes: list[str]) -> dict[str, Any]:
+def _entries(result: _Result, runs: "Dataset | ChunkedDataset", notes: list[str]) -> dict[str, Any]:
     """Return the result as entries for JSON."""
+    from ..data import ChunkedDataset
     from ._work import (
         coefficient_dict,
+        per_run_entries,
         physics_entries,
         second_order_entries,
         summary_entries,
@@ -317,6 +345,7 @@ def _entries(result: _Result, notes: list[str]) -> dict[str, Any]:
         "input_interpolation": model.input_interpolation_,
         **second_order_entries(model),
         **physics_entries(model),
+        **({} if isinstance(runs, ChunkedDataset) else per_run_entries(model, runs)),
         "coefficients": coefficient_dict(model),
         **term_entries(model, summary),
         "certificate": model.certificate_.as_dict(),
@@ -343,6 +372,12 @@ def _print(result: _Result, name: str, runs: "Dataset | ChunkedDataset") -> None
     print_summary(console, result.summary)
     if result.discovery is not None:
         console.print(f"{result.discovery!r}\n", markup=False)
+    if result.model.schema_.per_run:
+        from ..data import Dataset
+
+        assert isinstance(runs, Dataset)  # hidden states need runs in memory
+        console.print(constants_table(result.model.per_run(runs)))
+        console.print()
     title = "Forecasts of training runs from their first rows"
     print_scores(console, title, result.summary.scores.of_forecasts)
     print_files(console, result.files)
@@ -353,12 +388,14 @@ def physics_in(
     values: list[str] | None,
     bounds: list[str] | None,
     relations: list[str] | None,
+    starts: list[str] | None,
+    per_run: list[str] | None,
     file: Path | None,
 ) -> "Physics | None":
     """Return the known physics from options and file, or None without any."""
-    if not (known or values or bounds or relations or file):
+    if not (known or values or bounds or relations or starts or per_run or file):
         return None
-    from ..physics import parse_bound, parse_equation, physics_of, read_fields
+    from ..physics import parse_bound, parse_equation, parse_start, physics_of, read_fields
 
     fields: dict[str, Any] = {} if file is None else read_fields(file)
     added: dict[str, list[Any]] = {
@@ -366,13 +403,33 @@ def physics_in(
         "values": [_constant(one) for one in values or ()],
         "bounds": [parse_bound(one) for one in bounds or ()],
         "relations": list(relations or ()),
+        "start": [parse_start(one) for one in starts or ()],
     }
     for name, more in added.items():
         before = fields.get(name, [])
         if isinstance(before, dict):
             before = list(before.items())
         fields[name] = [*([before] if isinstance(before, str) else before), *more]
+    if per_run:
+        fields["per_run"] = _per_run(per_run)
     return physics_of(fields)
+
+
+def _per_run(texts: list[str]) -> Any:
+    """Return names of constants, or terms by equation."""
+    parts = [part.strip() for text in texts for part in text.split(",")]
+    if not any(":" in part for part in parts):
+        return parts
+    terms: dict[str, list[str]] = {}
+    for part in parts:
+        state, colon, term = (piece.strip() for piece in part.partition(":"))
+        if not colon or not state or not term:
+            raise InputError(
+                f"--per-run must name constants, such as m, or terms, such as "
+                f"'omega: sin(theta)', not both; got '{part}'."
+            )
+        terms.setdefault(state.rstrip("'"), []).append(term)
+    return terms
 
 
 def _constant(text: str) -> tuple[str, float]:

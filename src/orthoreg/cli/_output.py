@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Any
 from .._common.errors import DataWarning, TrainingWarning
 from ._app import ARGUMENTS, options_of
 
+_MAX_RUNS = 24  # runs in a table of constants
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -169,6 +171,26 @@ def print_scores(console: "Console", title: str, scores: dict[str, Any]) -> None
     }
     console.print(score_table(title, Scores((), **overall)))
     console.print()
+
+
+def constants_table(constants: Mapping[str, Mapping[str, tuple[float, float, float]]]) -> Any:
+    """Return a table of the constants that differ between runs, at most `_MAX_RUNS` of these."""
+    from ..findings._text import table
+    from ..findings._words import interval
+
+    runs = list(next(iter(constants.values())))
+    rows = [
+        [
+            run,
+            *(
+                f"{values[run][0]:.4g} ({interval(*values[run][1:])})"
+                for values in constants.values()
+            ),
+        ]
+        for run in runs[:_MAX_RUNS]
+    ]
+    more = f", the first {_MAX_RUNS} of {len(runs)}" if len(runs) > _MAX_RUNS else ""
+    return table(f"Constants of single runs, with 95% intervals{more}", ["run", *constants], rows)
 
 
 def print_files(console: "Console", paths: Sequence[Path]) -> None:

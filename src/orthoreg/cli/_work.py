@@ -34,12 +34,13 @@ def runs_for(
         [
             name
             for name in model.state_names_
-            if name not in {*positions, *model.velocity_of_.values()}
+            if name not in {*positions, *model.velocity_of_.values(), *model.schema_.hidden}
         ],
         list(model.schema_.measured_inputs),
         group or model.columns_["group"],
         positions=positions,
         discrete=model.schema_.discrete,
+        hidden=model.schema_.hidden,
         **in_unit_of(model, reading),
     )
     runs = in_memory(runs)
@@ -196,6 +197,28 @@ def physics_entries(model: AbstractModel) -> dict[str, Any]:
             for name, value in model.parameters_.items()
         }
     return entries
+
+
+def per_run_entries(model: AbstractModel, data: Dataset) -> dict[str, Any]:
+    """Return 'per_run': constants that differ between runs, with their median, standard deviation
+    (of the logarithm if `is_log`), and the value and 95% interval of each run."""
+    if not model.schema_.per_run:
+        return {}
+    values = model.per_run(data)
+    return {
+        "per_run": {
+            constant.name: {
+                "median": constant.center,
+                "std": constant.std,
+                "is_log": constant.is_log,
+                "runs": {
+                    run: dict(zip(("value", "low", "high"), ends, strict=True))
+                    for run, ends in values[constant.name].items()
+                },
+            }
+            for constant in model.schema_.per_run
+        }
+    }
 
 
 def second_order_entries(model: AbstractModel) -> dict[str, Any]:

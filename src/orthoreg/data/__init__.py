@@ -26,6 +26,7 @@ from ._rows import Rows as Rows
 from ._rows import index_in_run as index_in_run
 from ._rows import thinned as thinned
 from ._schema import Note as Note
+from ._schema import PerRun as PerRun
 from ._schema import Schema as Schema
 from ._splitting import FoldRule as FoldRule
 from ._splitting import Partition as Partition

@@ -2,9 +2,9 @@
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, TypeVar, final
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -18,17 +18,21 @@ from ._checks import (
     check_increasing,
     check_map,
     check_moving,
+    check_names,
     warn_constant,
 )
 from ._extent import subsample_runs
 from ._limits import EQUAL_MAP_STEPS, GAP
-from ._schema import FromSchema, Note, Schema, html_overview
+from ._schema import FromSchema, Note, PerRun, Schema, html_overview
 
 if TYPE_CHECKING:
     from ._plan import Plan
 
+T = TypeVar("T")
 _COLUMNS = {entry.name for entry in fields(Schema)}
-_BY_ROW = ("times", "states", "inputs", "derivatives", "filled", "input_lines")
+_BY_ROW = (
+    "times", "states", "inputs", "derivatives", "filled", "state_std", "input_lines",
+)  # fmt: skip
 
 
 @final
@@ -59,6 +63,8 @@ class Dataset:
     input_lines
         for inputs that jump between rows, such as delayed steps: value after each row and change
         until the next row of the straight line with the same mean and first moment. NaN for others.
+    state_std
+        standard deviations of estimated hidden states.
 
     Examples
     --------
@@ -81,6 +87,8 @@ class Dataset:
     filled: Bool[np.ndarray, "N n"] | None = None
     unused: tuple[str, ...] = ()
     input_lines: Float[np.ndarray, "N m 2"] | None = None
+    state_std: Float[np.ndarray, "N n"] | None = None
+    _results: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self):
         for name in ("times", "states", "offsets", "inputs", "derivatives"):
@@ -102,6 +110,7 @@ class Dataset:
         input_names: Sequence[str] | None = None,
         units: Mapping[str, str] | None = None,
         discrete: bool = False,
+        hidden: Sequence[str] = (),
     ) -> "Dataset":
         """Create a dataset from arrays.
 
@@ -124,6 +133,8 @@ class Dataset:
         discrete
             whether the system is a map x[k+1] = f(x[k], u[k]) from row to row, such as a yearly
             census or a sampled controller. All steps must then be equal.
+        hidden
+            names of further states that were not measured. A fit estimates them.
 
         Returns
         -------
@@ -145,7 +156,7 @@ class Dataset:
             )
         t = 1.0 if t is None else t
         parts = from_arrays(x, t, u, names, derivatives, input_names, units)
-        return cls.checked(**parts, discrete=discrete)
+        return cls.checked(**parts, discrete=discrete, hidden=hidden)
 
     @classmethod
     def from_positions(
@@ -160,6 +171,7 @@ class Dataset:
         state_names: Sequence[str] | None = None,
         velocity_of: Mapping[str, str] | None = None,
         units: Mapping[str, str] | None = None,
+        hidden: Sequence[str] = (),
     ) -> "Dataset":
         """Create a dataset of a second-order system from measured positions without velocities.
 
@@ -171,7 +183,7 @@ class Dataset:
         q
             positions, in arrays as in `from_arrays`. A one-dimensional array is a single position
             in a single run.
-        t, u, input_names, units
+        t, u, input_names, units, hidden
             see `from_arrays`.
         names
             names of the positions.
@@ -193,9 +205,8 @@ class Dataset:
         >>> data.state_names, data.velocity_of, data.estimated
         (('theta', 'theta_dot'), {'theta': 'theta_dot'}, ('theta_dot',))
         """
-        return cls.checked(
-            **from_positions(q, t, u, names, input_names, states, state_names, velocity_of, units)
-        )
+        parts = from_positions(q, t, u, names, input_names, states, state_names, velocity_of, units)
+        return cls.checked(**parts, hidden=hidden)
 
     @classmethod
     def checked(
@@ -211,6 +222,7 @@ class Dataset:
         gap: float | int = GAP,
         is_chunk: bool = False,
         discrete: bool = False,
+        hidden: Sequence[str] = (),
         **parts: Any,
     ) -> "Dataset":
         """Return the dataset after all checks.
@@ -218,7 +230,7 @@ class Dataset:
         A chunk of a larger dataset is checked on its own and gets no velocities. `positions` maps
         states that are positions to their velocities, None for a velocity to be estimated. Runs are
         cut at steps longer than `gap` times each of their neighbours. A map (`discrete`) must have
-        equal steps, and neither positions nor derivatives.
+        equal steps, and neither positions nor derivatives. `hidden` states are added.
         """
         offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         columns = {name: parts.pop(name) for name in _COLUMNS & parts.keys()}
@@ -268,7 +280,7 @@ class Dataset:
                 f"units names {quoted(sorted(unknown))}, which are not columns of the data; the "
                 f"columns are {quoted((data.time_name, *data.variable_names))}."
             )
-        return data
+        return data.with_hidden(hidden)
 
     # -- shape ---------------------------------------------------------------------------
 
@@ -325,6 +337,7 @@ class Dataset:
     units = FromSchema(lambda schema: schema.units)
     velocity_of = FromSchema(lambda schema: schema.velocity_of)
     estimated = FromSchema(lambda schema: schema.estimated)
+    hidden = FromSchema(lambda schema: schema.hidden)
     time_input = FromSchema(lambda schema: schema.time_input)
     discrete = FromSchema(lambda schema: schema.discrete)
     delays = FromSchema(lambda schema: schema.delays)
@@ -350,6 +363,12 @@ class Dataset:
 
         return Plan(self, None if self.sample is self else self.sample.plan)
 
+    def once(self, key: Any, compute: "Callable[[Dataset], T]") -> T:
+        """Return `compute(self)`, computed once for each `key`."""
+        if key not in self._results:
+            self._results[key] = compute(self)
+        return self._results[key]
+
     def with_plan_of(
         self, data: "Dataset", rows: Bool[np.ndarray, " M"] | None = None
     ) -> "Dataset":
@@ -366,7 +385,7 @@ class Dataset:
         return part
 
     def __getstate__(self) -> dict[str, Any]:
-        return {entry.name: getattr(self, entry.name) for entry in fields(self)}
+        return {entry.name: getattr(self, entry.name) for entry in fields(self) if entry.init}
 
     # -- selection -----------------------------------------------------------------------
 
@@ -439,6 +458,39 @@ class Dataset:
         """
         polynomial = velocity_polynomial(self, positions)
         return self.with_parts(derivatives=None, **second_order(self, positions, polynomial))
+
+    def with_hidden(self, names: Sequence[str], per_run: "Sequence[PerRun]" = ()) -> "Dataset":
+        """Return the same runs with these hidden states, whose values are NaN until a fit estimates
+        them. `per_run` are further ones, which are constants of a run."""
+        constants = tuple(constant.name for constant in per_run)
+        hidden = check_names((*names, *constants), "hidden")
+        columns = (self.time_name, self.group_name, *self.variable_names, *self.unused)
+        for name in hidden:
+            if name in columns:
+                raise DataError(
+                    f"hidden names '{name}', which is a column of {self.source}. A hidden state is "
+                    f"one without a column: choose another name, or read the column as a state."
+                )
+        if not hidden:
+            return self
+        if self.derivatives is not None:
+            raise DataError("hidden states need runs in time; omit derivatives.")
+        shape = (self.n_samples, len(hidden))
+        filled = self.filled
+        if filled is not None:
+            filled = np.hstack([filled, np.zeros(shape, dtype=bool)])
+        return self.with_parts(
+            states=np.hstack([self.states, np.full(shape, np.nan)]),
+            filled=filled,
+            state_names=(*self.state_names, *hidden),
+            hidden=(*self.hidden, *hidden),
+            per_run=(*self.schema.per_run, *per_run),
+        )
+
+    @property
+    def has_unknown_states(self) -> bool:
+        """Whether hidden states have not been estimated."""
+        return bool(np.isnan(self.states[:, self.schema.hidden_columns]).any())
 
     def with_time_input(self) -> "Dataset":
         """Return the same runs with time as their last input, under its own name."""

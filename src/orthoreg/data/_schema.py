@@ -1,5 +1,6 @@
 """`Schema`: the columns of runs; `Note`: a remark on reading a table; an HTML overview of both."""
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import astuple, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, final
@@ -35,6 +36,26 @@ class Note:
 
 
 @final
+@dataclass(frozen=True)
+class PerRun:
+    """A constant with another value in each run: a hidden state that does not change.
+
+    The values of runs are normally distributed with this mean and standard deviation, their
+    logarithms if `is_log`. Before a fit, the standard deviation is infinite.
+    """
+
+    name: str
+    mean: float = 0.0
+    std: float = math.inf
+    is_log: bool = False
+
+    @property
+    def center(self) -> float:
+        """The median over runs."""
+        return math.exp(self.mean) if self.is_log else self.mean
+
+
+@final
 @dataclass(frozen=True, kw_only=True)
 class Schema:
     """The columns of runs, shared by datasets, chunks, models and model files.
@@ -51,6 +72,10 @@ class Schema:
         for each position, the state that is exactly its derivative: {"x": "x_dot"}.
     estimated
         states that were not measured: velocities estimated from positions.
+    hidden
+        states that were not measured and are estimated by a fit. They come last.
+    per_run
+        the hidden states that are constants of a run, with their distribution over runs.
     time_input
         the last input, if it is time, for equations that depend on time.
     step
@@ -72,6 +97,8 @@ class Schema:
     units: Mapping[str, str] = field(default_factory=dict)
     velocity_of: Mapping[str, str] = field(default_factory=dict)
     estimated: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = ()
+    per_run: tuple[PerRun, ...] = ()
     time_input: str | None = None
     step: float | None = None
     delays: tuple[Delay, ...] = ()
@@ -89,12 +116,22 @@ class Schema:
     @property
     def measured_states(self) -> tuple[str, ...]:
         """The states that have columns in a table."""
-        return tuple(name for name in self.state_names if name not in self.estimated)
+        unmeasured = {*self.estimated, *self.hidden}
+        return tuple(name for name in self.state_names if name not in unmeasured)
 
     @property
     def is_measured(self) -> Bool[np.ndarray, " n"]:
-        """Which states were measured; the others are estimated velocities."""
-        return np.array([name not in self.estimated for name in self.state_names], dtype=bool)
+        """Which states were measured; the others are estimated velocities and hidden states."""
+        return np.isin(self.state_names, self.measured_states)
+
+    @property
+    def per_run_names(self) -> tuple[str, ...]:
+        return tuple(constant.name for constant in self.per_run)
+
+    @property
+    def hidden_columns(self) -> list[int]:
+        """The indices of the hidden states."""
+        return [self.state_names.index(name) for name in self.hidden]
 
     @property
     def positions(self) -> dict[str, str | None]:
@@ -136,6 +173,11 @@ class Schema:
             "columns": {"time": self.time_name, "group": self.group_name},
             "velocity_of": dict(self.velocity_of),
             "estimated": list(self.estimated),
+            "hidden": list(self.hidden),
+            "per_run": [
+                [one.name, one.mean, None if math.isinf(one.std) else one.std, one.is_log]
+                for one in self.per_run
+            ],
             "clock": self.time_input or "",
             "step": self.step,
             "delays": [list(astuple(delay)) for delay in self.delays],
@@ -146,7 +188,7 @@ class Schema:
         """Return the schema from such data; raise ValueError, TypeError or KeyError if it is
         invalid.
 
-        Older files have no 'clock', no 'step' (of a map) or no 'delays'.
+        Older files have no 'clock', no 'step' (of a map), no 'delays' or no 'hidden'.
         """
         columns, time_input = values["columns"], values.get("clock") or None
         schema = cls(
@@ -157,6 +199,11 @@ class Schema:
             units=dict(values["units"]),
             velocity_of=dict(values["velocity_of"]),
             estimated=tuple(values["estimated"]),
+            hidden=tuple(values.get("hidden", ())),
+            per_run=tuple(
+                PerRun(name, float(mean), math.inf if std is None else float(std), bool(is_log))
+                for name, mean, std, is_log in values.get("per_run", ())
+            ),
             time_input=time_input,
             step=None if values.get("step") is None else float(values["step"]),
             delays=tuple(
@@ -169,7 +216,8 @@ class Schema:
         if not {delay.name for delay in schema.delays} <= set(schema.input_names):
             raise ValueError("delayed variables must be inputs")
         pairs = (*schema.units.items(), *schema.velocity_of.items())
-        names = (*schema.variable_names, *schema.estimated, schema.time_name, *sum(pairs, ()))
+        names = (*schema.variable_names, *schema.estimated, *schema.hidden, schema.time_name)
+        names += sum(pairs, ())
         names += tuple(name for name in (schema.group_name, time_input) if name is not None)
         if not all(isinstance(name, str) for name in names):
             raise ValueError("the names of columns must be text")
@@ -206,6 +254,9 @@ def html_overview(data: "Dataset") -> str:
         if name in data.estimated:
             kind = "state, estimated"
         numbers = (f"{column.min():.4g}", f"{column.max():.4g}")
+        if name in data.hidden:
+            kind = "state, hidden"
+            numbers = ("", "") if np.isnan(column).any() else numbers
         rows.append((name, kind, data.units.get(name, ""), *numbers))
     n_hidden = len(data.variable_names) - _MAX_SHOWN
     notes = [f"and {n_hidden} more"] if n_hidden > 0 else []

@@ -11,6 +11,7 @@ from ..data import Dataset, folds
 from ..diagnostics import Certificate, EquationCertificate
 from ..field.hybrid import HybridField
 from ..matching import Judgement, Misfit, judge
+from ..physics import Starts
 from . import _limits as limits
 from ._findings import EquationScore
 from ._held_out import held_out_ridge, held_out_values
@@ -108,19 +109,20 @@ def judged(
     data: Dataset,
     interpolation: Mapping[str, str],
     terms_probability: Float[np.ndarray, " c"] | None = None,
+    starts: Starts | None = None,
 ) -> list[EquationScore]:
     """Return the scores with the misfit of trajectories in each measured state, and their status.
 
-    The equation of an unmeasured velocity is judged by its position. An equation is limited by
-    noise if its terms are probably wrong because other terms explain the data as well.
+    Equations of unmeasured states are judged by other states. An equation is limited by noise if
+    its terms are probably wrong because other terms explain the data as well.
     """
-    judgement = judge(field, data, interpolation)
+    judgement = judge(field, data, interpolation, starts)
     if judgement is None:
         return list(scores)
     alone = None
     if np.any(np.asarray(field.weights)):
-        alone = judge(field.without_residual(), data, interpolation)
-    misfits = judgement.of_equations(data)
+        alone = judge(field.without_residual(), data, interpolation, starts)
+    misfits, judges = judgement.of_equations(data), judgement.judged_by(data)
     alone_misfits = None if alone is None else alone.of_equations(data)
     result = []
     for c, score in enumerate(scores):
@@ -130,6 +132,8 @@ def judged(
             continue
         if terms_probability is not None:
             score = replace(score, terms_probability=float(terms_probability[c]))
+        if score.equation in data.hidden:
+            score = replace(score, judged_by=data.state_names[judges[c]])
         without = None if alone_misfits is None else alone_misfits[c]
         result.append(_with_misfit(score, misfit, without, judgement, is_lost=alone is None))
     return result

@@ -110,8 +110,9 @@ class EquationScore:
     `trajectory_alone` the misfit without the residual. `exceeds_noise` is true if the misfit is
     larger than noise explains. `errors_grow` is true if longer trajectories amplify small errors of
     the initial state. `terms_probability` is the probability that the selected terms are correct,
-    if trajectories selected them. Values that were not computed are None. `status` is the verdict
-    on the equation, and `sentence` the status in words.
+    if trajectories selected them. `judged_by` is the measured state whose trajectory judges the
+    equation of a hidden state. Values that were not computed are None. `status` is the verdict on
+    the equation, and `sentence` the status in words.
     """
 
     equation: str
@@ -130,6 +131,7 @@ class EquationScore:
     exceeds_noise: bool | None = None
     errors_grow: bool = False
     terms_probability: float | None = None
+    judged_by: str | None = None
 
     @property
     def is_ambiguous(self) -> bool:

@@ -1,9 +1,11 @@
 """Notes that accompany verdict and advice."""
 
+import math
 from collections.abc import Mapping, Sequence
 
 from .._common.notation import left_side
-from ..data import Delay
+from ..data import Delay, PerRun
+from ..matching import Undetermined
 from . import _limits as limits
 from ._findings import CertificateRow
 from ._words import interval, listed, percent
@@ -122,6 +124,39 @@ def given_rates(velocity_of: Mapping[str, str], estimated: Sequence[str]) -> str
     return f"{text}."
 
 
+def hidden_states(names: Sequence[str]) -> str:
+    """Return a note on states without measurements."""
+    was = "was" if len(names) == 1 else "were"
+    return (
+        f"{listed(names)} {was} not measured but estimated together with the constants, so "
+        f"forecasts are scored on measured states only."
+    )
+
+
+def constants_of_runs(constants: Sequence[PerRun]) -> str:
+    """Return a note on constants that differ between runs."""
+    shown = [
+        f"{constant.name} has the median {constant.center:.4g} and varies by "
+        + (f"{percent(constant.std)}" if constant.is_log else f"{constant.std:.2g}")
+        for constant in constants
+    ]
+    return f"Constants of single runs (standard deviation over runs): {listed(shown, most=12)}."
+
+
+def undetermined_constants(undetermined: Undetermined) -> str:
+    """Return a note on constants that cannot be told from these data."""
+    constants = undetermined.constants
+    if undetermined.combinations:
+        text = f"Of {listed(constants)} the data determine only {listed(undetermined.combinations)}"
+    else:
+        do = "does" if len(constants) == 1 else "do"
+        text = f"{listed(constants)} {do} not follow from the data"
+    remedy = "Give the value of one of them"
+    if undetermined.states:
+        remedy += f", or the first value of {listed(undetermined.states)}"
+    return f"{text}: other values fit equally well. {remedy}."
+
+
 def estimated_constants(
     constants: Sequence[tuple[str, float, tuple[float, float] | None]],
     scale: Sequence[str] = (),
@@ -130,7 +165,10 @@ def estimated_constants(
     shown = [
         f"{name} = {value:.5g}" + ("" if ends is None else f" ({interval(*ends)})")
         for name, value, ends in constants
+        if not math.isnan(value)
     ]
+    if not shown:
+        return "No constant can be estimated from the data."
     text = f"Estimated from the data: {listed(shown, most=12)}."
     if scale:
         text += (

@@ -8,13 +8,13 @@ import numpy as np
 from jaxtyping import Bool
 
 from .._common.notation import left_side
-from ..data import Dataset, Rows, split_delayed
+from ..data import Dataset, PerRun, Rows, split_delayed
 from ..diagnostics import Certificate
 from ..export import equation_names, learned_equations
 from ..field.hybrid import HybridField
 from ..losses import AbstractDifferentiator
-from ..matching import Correlation
-from ..physics import ImplicitSystem
+from ..matching import Correlation, Undetermined
+from ..physics import ImplicitSystem, Starts
 from ..search.rows import EquationPath, TermEvidence
 from ..simulation import Interpolation, Rollout, input_interpolation
 from ..terms import AbstractLibrary
@@ -41,15 +41,18 @@ from ._notes import (
     NOISE_NOT_IN_INTERVALS,
     certificate_notes,
     constants_at_bounds,
+    constants_of_runs,
     estimated_constants,
     given_rates,
     held_by_a_bound,
     held_inputs,
+    hidden_states,
     in_units,
     left_out_values,
     no_candidates,
     rows_without_history,
     thinned,
+    undetermined_constants,
     weak_form,
 )
 from ._observations import Observations, of_map, of_motion, of_samples
@@ -75,8 +78,9 @@ class Subject:
     marks given coefficients. `complete` are the equations to which no terms can be added, `systems`
     the equations with several derivatives, `paths` the selections of terms. `accepted` are the
     terms added to the library, by equation. `correlations` are correlations of estimates,
-    `at_bounds` the estimates at a bound. `discrete` is true if the
-    equations are a map.
+    `at_bounds` the estimates at a bound. `discrete` is true if the equations are a map. `hidden`
+    states and constants `per_run` were estimated, with rules for their `starts`; the data determine
+    only combinations of `undetermined` constants.
     """
 
     equations: tuple[str, ...]
@@ -98,6 +102,10 @@ class Subject:
     accepted: tuple[str, ...] = ()
     correlations: tuple[Correlation, ...] = ()
     at_bounds: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = ()
+    per_run: tuple[PerRun, ...] = ()
+    starts: Starts | None = None
+    undetermined: Undetermined | None = None
     is_stuck: bool = False
     knows_noise: bool = False
     units: Mapping[str, str] | None = None
@@ -116,6 +124,8 @@ class Subject:
     def learned(self) -> list[int]:
         """The indices of the equations that were not given; all of them if all were given."""
         learned = learned_equations(self.outputs, self.velocity_of)
+        constants = {constant.name for constant in self.per_run}
+        learned = [c for c in learned if self.outputs[c] not in constants]
         return [c for c in learned if self.outputs[c] not in self.given] or learned
 
 
@@ -162,6 +172,13 @@ def summarize(
             notes.append(NOISE_NOT_IN_INTERVALS)
     if subject.velocity_of:
         notes.append(given_rates(subject.velocity_of, subject.estimated))
+    constants = {constant.name for constant in subject.per_run}
+    if hidden := [name for name in subject.hidden if name not in constants]:
+        notes.append(hidden_states(hidden))
+    if subject.per_run:
+        notes.append(constants_of_runs(subject.per_run))
+    if subject.undetermined is not None:
+        notes.append(undetermined_constants(subject.undetermined))
     if subject.parameters:
         scale = [name for one in subject.systems for name in one.scale]
         notes.append(estimated_constants(subject.parameters, scale))
@@ -289,7 +306,9 @@ def _scores(
     if data is not None and in_time and subject.interpolation is not None:
         evidence = subject.evidence
         probability = None if evidence is None else evidence.equation_probability
-        scores = judged(scores, subject.field, data, subject.interpolation, probability)
+        scores = judged(
+            scores, subject.field, data, subject.interpolation, probability, subject.starts
+        )
     equations = tuple(scores[c] for c in learned)
     values: dict[str, Any] = {}
     if seen is not None:

@@ -78,7 +78,7 @@ def _left(scores: Sequence[EquationScore]) -> str:
         scores, key=lambda score: (score.trajectory_error or 0) - (score.trajectory_noise or 0)
     )
     error, noise = percent(worst.trajectory_error or 0.0), percent(worst.trajectory_noise or 0.0)
-    name = f" of {_measured(worst)}" if len(scores) > 1 else ""
+    name = f" of {_measured(worst)}" if len(scores) > 1 or worst.judged_by else ""
     whose = "their" if len(scores) > 1 else "its"
     text = (
         f"the misfit of {whose} trajectories over {worst.trajectory_rows} rows is {error} of the "
@@ -102,7 +102,7 @@ def _alone_left(scores: Sequence[EquationScore]) -> str:
 
 def _measured(score: EquationScore) -> str:
     """The state by which an equation is judged: the position for second order."""
-    return variable_of(score.equation)
+    return score.judged_by or variable_of(score.equation)
 
 
 def _hidden(scores: Sequence[EquationScore]) -> str:

@@ -50,6 +50,8 @@ def interval(low: float, high: float) -> str:
     >>> interval(-1.2, 3.5), interval(0.99987, 1.00003), interval(1 - 2e-9, 1 + 2e-9)
     ('-1.200 to 3.500', '0.99987 to 1.00003', '1.000 ± 2e-09')
     """
+    if math.isinf(low) and math.isinf(high):
+        return "not determined"
     width, size = high - low, max(abs(low), abs(high))
     if not 0 < width < math.inf or size == 0:
         return f"{low:#.4g} to {high:#.4g}"

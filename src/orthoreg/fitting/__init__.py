@@ -13,6 +13,8 @@ from ._fit import Fit as Fit
 from ._fit import Recipe as Recipe
 from ._fit import TrainingRuns as TrainingRuns
 from ._fit import needs_rows as needs_rows
+from ._hidden import estimate_hidden_states as estimate_hidden_states
+from ._hidden import with_hidden_states as with_hidden_states
 from ._limits import DELAY_MOVE as DELAY_MOVE
 from ._limits import DELAY_ROUNDS as DELAY_ROUNDS
 from ._route import choose_terms as choose_terms

@@ -145,3 +145,19 @@ NO_DELAY = 2.0
 """Standard errors. A smaller delay may be zero."""
 DISTINCT_DELAY = 5.0
 """Standard errors. The terms with a delay of this size and those without differ clearly."""
+
+POOLING_ROUNDS = 3
+"""Rounds in which constants of a run and their distribution are estimated in turn."""
+FIRST_POOLED_STD = 1.0
+"""Standard deviation of the logarithm of a constant of a run before its distribution is known, or
+of the constant relative to its size."""
+INFORMED = 0.9
+"""Prior variances. A run whose estimate has a larger variance says nothing about a constant."""
+POOLED_STDS = 200
+"""Standard deviations over runs that are compared."""
+MIN_POOLED_STD = 1e-3
+"""Ranges of the estimates of runs. Smaller standard deviations count as this."""
+MIN_VARIANCE = 1e-12
+"""Mean squares of the values. Smaller variances of estimates are rounding."""
+LEAST_POOLED = 0.5
+"""Standard errors of the estimates of single runs. Smallest first standard deviation over runs."""

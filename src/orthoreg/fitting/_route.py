@@ -111,6 +111,8 @@ def residual_basis(
     ignored = ~extent.varies
     if observed.time_index is not None:
         ignored[observed.time_index] = True
+    if recipe.physics is not None:
+        ignored |= np.isin(observed.names, recipe.physics.per_run)
     if symmetries is None or not symmetries.any:
         # chunks change the order of summation, which a ridge of 1e-12 would amplify
         mean, std = (_rounded(values) for values in (extent.mean, extent.std))

@@ -49,6 +49,7 @@ def fit_runs(recipe: Recipe, rows: AnyRows, runs: TrainingRuns) -> Fit:
         )
     is_noisy_map = is_map and runs.data.plan.is_noisy
     follows_runs = is_noisy_map or (not is_map and (is_weak or has_steps or is_coarse(runs.data)))
+    follows_runs = follows_runs or bool(runs.data.hidden)
     if follows_runs and not known.systems:
         equations = fit(replace(recipe, augmentation=Zero()), rows)
         # linearized trajectories ignore jumps, so rows choose the terms

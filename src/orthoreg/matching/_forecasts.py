@@ -9,6 +9,7 @@ from jaxtyping import Bool, Float, Int
 
 from ..data import Dataset, Rows, held_out_rows
 from ..field.hybrid import HybridField
+from ..physics import Starts
 from ..simulation import run_inputs
 from ..terms import FeatureMap
 from . import _limits as limits
@@ -141,15 +142,22 @@ def squared_forecast_errors(
 
 
 def starting_states(
-    field: HybridField, data: Dataset, interpolation: Mapping[str, str]
+    field: HybridField,
+    data: Dataset,
+    interpolation: Mapping[str, str],
+    rules: Starts | None = None,
 ) -> Float[np.ndarray, "R n"]:
     """Return the initial state of each run whose trajectory fits its first rows best, with states
-    weighted by their noise. If the match fails, return the smoothed first row."""
-    problem = Problem.of(field, Constants.none(), data, dict(interpolation))
+    weighted by their noise. If the match fails, return the smoothed first row. With hidden states,
+    whole runs are fitted, as long as small errors of the initial state do not grow too much.
+    `rules` for first rows hold."""
+    problem = Problem.of(field, Constants.none(), data, dict(interpolation), starts=rules)
     noise = np.maximum(data.plan.noise, limits.START_MIN_NOISE * problem.sizes)
     sigma = np.where(problem.measured, noise, np.inf)
     length = limits.START_SHARE * data.run_lengths.max()
     length = int(np.clip(length, limits.MIN_START_STEPS, limits.MAX_START_STEPS))
+    if data.hidden:
+        length = _predictable_steps(problem)
     segments = from_rows(data, data.offsets[:-1], length)
     guess = np.moveaxis(data.plan.smoothed[segments.rows], 2, 1)
     accuracy = limits.START_ACCURACY * problem.sizes
@@ -158,6 +166,19 @@ def starting_states(
         return match_starts(
             problem, segments, substeps, guess, sigma, max_steps=limits.START_EVALUATIONS
         ).T
+
+
+def _predictable_steps(problem: Problem) -> int:
+    """Return the longest steps, by halves of the longest run, along which errors do not grow too
+    much."""
+    data, length = problem.data, int(problem.data.run_lengths.max()) - 1
+    while length > limits.MIN_START_STEPS:
+        segments = from_rows(data, data.offsets[:-1], length)
+        growth = problem.error_growth(np.zeros(0), data.plan.smoothed, segments)
+        if growth <= limits.MATCH_GROWTH:
+            break
+        length //= 2
+    return max(length, 1)
 
 
 def forecast_variants(

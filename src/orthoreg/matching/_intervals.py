@@ -34,7 +34,8 @@ class Uncertainty:
     parameters. All arrays list coefficients first, in this order. Intervals use Student's t
     distribution with `degrees_of_freedom` and stay within `bounds`. `stretch` is the ratio of the
     lower and upper half-widths of the profile likelihood to the half-widths of its quadratic
-    approximation.
+    approximation. `undetermined` has the relative changes of the estimates, one column for each
+    direction that the data do not determine, and `free_states` the states that change with them.
     """
 
     places: tuple[tuple[int, int], ...]
@@ -44,6 +45,8 @@ class Uncertainty:
     degrees_of_freedom: float
     bounds: Float[np.ndarray, "k 2"]
     stretch: Float[np.ndarray, "k 2"]
+    undetermined: Float[np.ndarray, "k d"] | None = None
+    free_states: tuple[int, ...] = ()
 
     @property
     def standard_errors(self) -> Float[np.ndarray, " k"]:
@@ -54,6 +57,8 @@ class Uncertainty:
         """Return the interval of each constant."""
         reach = (self.quantile(level) * self.standard_errors)[:, None] * self.stretch
         interval = self.values[:, None] + reach * [-1.0, 1.0]
+        if self.undetermined is not None:
+            interval[np.any(self.undetermined != 0, axis=1)] = [-np.inf, np.inf]
         return np.clip(interval, self.bounds[:, :1], self.bounds[:, 1:])
 
     def coefficient_intervals(
@@ -85,6 +90,14 @@ class Uncertainty:
             points = [np.clip(self.values + sign * step, *self.bounds.T) for sign in (-1.0, 1.0)]
         low, high = sorted(function(point) for point in points)
         return low, high
+
+    def relative_changes(self, function: Callable[[np.ndarray], float]) -> Float[np.ndarray, " d"]:
+        """Return the relative changes of a function of the constants along the directions that the
+        data do not determine."""
+        if self.undetermined is None:
+            return np.zeros(0)
+        changes = self.gradient(function) @ (self.values[:, None] * self.undetermined)
+        return changes / max(abs(function(self.values)), 1e-300)
 
     def gradient(self, function: Callable[[np.ndarray], float]) -> Float[np.ndarray, " k"]:
         """Return the gradient of a function of the constants, by central differences."""

@@ -9,6 +9,7 @@ from jaxtyping import Bool, Float, Int
 
 from ..data import Dataset
 from ..field.hybrid import HybridField, switched
+from ..physics import Starts
 from . import _limits as limits
 from ._constants import Constants
 from ._matching import MatchSolution, Prior, match_segments, match_starts
@@ -66,11 +67,19 @@ class Judgement:
     errors_grow: bool = False
 
     def of_equations(self, data: Dataset) -> tuple[Misfit | None, ...]:
-        """Return the misfit of each equation. A velocity that was not measured has the misfit of
-        its position."""
+        """Return the misfit of each equation: that of the state by which it is judged."""
+        return tuple(self.states[c] for c in self.judged_by(data))
+
+    def judged_by(self, data: Dataset) -> list[int]:
+        """Return the state by which each equation is judged: for a velocity that was not measured
+        its position, for a hidden state the measured state with the largest excess over noise."""
         index = {name: c for c, name in enumerate(data.state_names)}
-        position = {index[v]: index[q] for q, v in data.velocity_of.items() if v in data.estimated}
-        return tuple(self.states[position.get(c, c)] for c in range(len(index)))
+        judges = {index[v]: index[q] for q, v in data.velocity_of.items() if v in data.estimated}
+        measured = [(misfit, c) for c, misfit in enumerate(self.states) if misfit is not None]
+        if measured:
+            worst = max(measured, key=lambda item: item[0].systematic / max(item[0].chance, 1e-300))
+            judges |= {index[name]: worst[1] for name in data.hidden}
+        return [judges.get(c, c) for c in range(len(index))]
 
     @property
     def exceeds_noise(self) -> bool:
@@ -78,7 +87,10 @@ class Judgement:
 
 
 def judge(
-    field: HybridField, data: Dataset, interpolation: Mapping[str, str] | None = None
+    field: HybridField,
+    data: Dataset,
+    interpolation: Mapping[str, str] | None = None,
+    starts: Starts | None = None,
 ) -> Judgement | None:
     """Return the misfit of trajectories, or None if they do not follow the data.
 
@@ -98,7 +110,7 @@ def judge(
     """
     rows = limits.JUDGED_ROWS_RESIDUAL if np.any(field.weights) else limits.SEARCH_ROWS
     data = data.subsample_rows(rows)
-    problem = _problem(field, data, interpolation)
+    problem = _problem(field, data, interpolation, starts)
     if problem is None:
         return None
     if data.discrete:
@@ -273,7 +285,10 @@ def _map_misfit(
 
 
 def _problem(
-    field: HybridField, data: Dataset, interpolation: Mapping[str, str] | None
+    field: HybridField,
+    data: Dataset,
+    interpolation: Mapping[str, str] | None,
+    starts: Starts | None,
 ) -> Problem | None:
     moves = data.states.std(axis=0)[data.is_measured].any()
     if int(data.run_lengths.max()) < limits.JUDGED_ROWS or not moves:
@@ -281,7 +296,7 @@ def _problem(
     fixed = [data.state_names.index(name) for name in data.velocity_of]
     constants = Constants.of(field, fixed, residual=False)
     kinds = dict(interpolation or dict.fromkeys(data.input_names, "cubic"))
-    return Problem.of(field, constants, data, kinds, growing_noise=True)
+    return Problem.of(field, constants, data, kinds, growing_noise=True, starts=starts)
 
 
 def _misfit_floor(field: HybridField) -> float:

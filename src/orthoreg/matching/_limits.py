@@ -470,3 +470,79 @@ MIN_DELAY_RISE, MAX_DELAY_RISE = 0.25, 6.0
 
 DELAY_COST_ACCURACY = 1e-3
 """Nats. Accuracy of the likelihood of a match."""
+
+# -- hidden states -----------------------------------------------------------------------------
+
+HIDDEN_STARTS = 32
+"""Starting points at most. Of seven systems with one or two hidden states, between 20% (two tanks)
+and 100% (an epidemic) of them led to the smallest misfit."""
+HIDDEN_STARTS_RESIDUAL = 4
+"""The same for fields with a residual, whose derivatives take a hundred times as long."""
+HIDDEN_AGREEING = 3
+"""Starting points that must lead to the smallest misfit before the others are left out."""
+HIDDEN_AGREES = 1.01
+"""Dimensionless. Misfits within this factor of the smallest one count as the same."""
+HIDDEN_MISFIT = 2.0
+"""Noise variances. Above this, at least half of the starting points are tried."""
+HIDDEN_SPREAD = 0.7
+"""Standard deviation of the logarithm of a constant relative to its natural size."""
+HIDDEN_TOLERANCES = (1.0, 0.3, 0.1, 0.03, 0.01, 1e-3, 1e-4)
+"""Standard deviations of the gaps that add up over a run, in sizes of the states."""
+HIDDEN_STEPS = 15
+"""Steps at each tolerance at most."""
+HIDDEN_GAIN = 1e-3
+"""Dimensionless. A step that reduces the cost by less ends the descent at a tolerance."""
+HIDDEN_HOPELESS = 10.0
+"""Dimensionless. A descent whose cost exceeds that of the best one by this factor ends."""
+HIDDEN_PATIENCE = 3
+"""Number of tolerances before a descent may end."""
+HIDDEN_PRIOR = 10.0
+"""Sizes of a constant. Standard deviation of its prior around the starting point at the first
+tolerance, where gaps leave it open."""
+HIDDEN_MIN_NOISE = 1e-3
+"""Standard deviations of a state. Noise below this is not resolved by starting points; the match
+that follows does."""
+HIDDEN_ACCURACY = 1e-3
+"""Sizes of the states. Integration error along a run."""
+HIDDEN_SUBSTEPS = 16
+"""Substeps between rows at most."""
+HIDDEN_RIDGE = 1e-10
+"""Inverse squared sizes. Precision added against singular systems."""
+START_STD = 1e-5
+"""Sizes of the states. Standard deviation of a first state that is given."""
+HIDDEN_HALVINGS = 4
+"""Number of halvings from the longest run to the shortest segments of runs with hidden states."""
+DOUBTFUL = 1e-6
+"""Dimensionless. A direction of relative changes with less than this share of the information of
+the best determined one may not be determined at all. This is tested by a match."""
+MOVED = 0.1
+"""Relative change of the constants in this test."""
+MOVED_EVALUATIONS = 30
+"""Steps of its match at most."""
+MOVED_TOLERANCE = 1e-3
+"""Half noise variances. Gain of a step that ends the match."""
+MOVED_COST = 0.5
+"""Half noise variances. A larger increase of the misfit shows that a direction is determined."""
+NATURAL_SHARE = 0.01
+"""Natural sizes of a constant. A smaller constant is in effect zero."""
+INVOLVED = 0.02
+"""Share of the largest change along a direction. Smaller changes are rounding and noise."""
+MAX_POWER = 4
+"""Largest denominator of a power in a combination of constants."""
+POWER_ROUNDING = 0.02
+"""Powers within this of a fraction are the fraction."""
+MOVED_NOISE = 1e-5
+"""Standard deviations of a state. Noise below this counts as this in the test, which would not
+converge for less."""
+MIN_FREE_SHARE = 0.1
+"""Share of measured values that are not used up by estimates, at least: few rows would otherwise
+have no noise."""
+HIDDEN_MAX_NOISE = 0.1
+"""Standard deviations of a state. Few rows show more noise than there is; the residuals show it."""
+REWEIGHTED = 3
+"""Last tolerances that are repeated with the noise of the residuals."""
+NEAR_TOLERANCES = 2
+"""Number of the wide tolerances that a start near another minimum leaves out: constants of single
+runs would leave it."""
+VARIANCE_DAMPINGS = (0.0, 1e-3, 1.0)
+"""Inverse squared sizes. Precision of the states that is added until their system is regular."""

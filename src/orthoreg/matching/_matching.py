@@ -242,10 +242,11 @@ class _Lifted:
                 is_valid = np.asarray(inside & finite)
                 near = np.where(is_valid, near, group_states)
                 gaps = ((near - group_states) / self._scale) ** 2 * part.weight[:, None]
-            normals.append(normal_equations(
+            normal = normal_equations(
                 Trajectories(near, is_valid), by, self._measured[i], part.weight, self._sigma[i],
                 self._stretches, group_states,
-            ))  # fmt: skip
+            )  # fmt: skip
+            normals.append(problem.with_starts(normal, group_states[0], part))
             by[~is_valid] = 0.0
             derivatives.append(by)
             square += float(gaps[:, :, is_valid].sum())

@@ -10,6 +10,7 @@ from jaxtyping import Bool, Float
 
 from ..data import Dataset
 from ..field.hybrid import HybridField
+from ..physics import Starts, with_priors
 from ..simulation import Inputs, run_inputs
 from . import _limits as limits
 from ._constants import Constants
@@ -157,8 +158,9 @@ class Problem:
 
     `sizes` are the standard deviations of the states, and `measured` marks the states that count.
     With `growing_noise`, the noise may grow with the state, as the plan of the data states.
-    `expected_noise` is the standard deviation of the noise, if known. `gated` applies the gate of
-    the residual; if None, the gate is applied only if some data lie outside its region.
+    `expected_noise` is the standard deviation of the noise, if known. `starts` are rules for the
+    first row of each run. `gated` applies the gate of the residual; if None, the gate is applied
+    only if some data lie outside its region.
     """
 
     field: HybridField
@@ -170,6 +172,7 @@ class Problem:
     gated: bool | None = None
     growing_noise: bool = False
     expected_noise: Float[np.ndarray, " n"] | None = None
+    starts: Starts | None = None
 
     @classmethod
     def of(
@@ -182,13 +185,14 @@ class Problem:
         gated: bool | None = None,
         growing_noise: bool = False,
         expected_noise: Float[np.ndarray, " n"] | None = None,
+        starts: Starts | None = None,
     ) -> "Problem":
         """Return the problem with sizes and measured states from the data."""
         std = data.states.std(axis=0)
         sizes = np.where(std > 0, std, 1.0)
         return cls(
             field, constants, data, interpolation, sizes, data.is_measured, gated, growing_noise,
-            expected_noise,
+            expected_noise, with_priors(starts, data.schema),
         )  # fmt: skip
 
     def subset(self, rows: Bool[np.ndarray, " N"]) -> "Problem":
@@ -262,8 +266,41 @@ class Problem:
             )  # fmt: skip
             measured = self.measured_states(part)
             std = sigma[:, None] * self.relative_std(part) * np.ones_like(measured)
-            groups.append(normal_equations(trajectories, by, measured, part.weight, std, stretches))
+            normal = normal_equations(trajectories, by, measured, part.weight, std, stretches)
+            groups.append(self.with_starts(normal, starts[:, group], part))
         return joined(groups)
+
+    def start_conditions(
+        self, first: Float[np.ndarray, "n B"], segments: RunSegments
+    ) -> tuple[Float[np.ndarray, "m B"], Float[np.ndarray, "m n B"]]:
+        """Return how far first states of segments violate the rules for first rows of runs, in
+        standard deviations, and the derivatives. Segments within a run have no rules."""
+        assert self.starts is not None
+        rows, data = segments.rows[0], self.data
+        z = first if data.inputs is None else np.concatenate([first, data.inputs[rows].T])
+        values, slopes = self.starts.conditions(z)
+        sizes = np.maximum(self.sizes, np.abs(first).max(axis=1))
+        rules = self.starts.rules
+        std = limits.START_STD * sizes[[rule.state for rule in rules], None]
+        std = np.where([[rule.prior is not None] for rule in rules], 1.0, std)
+        is_first = np.isin(rows, data.offsets[:-1])
+        return is_first * values / std, is_first * slopes / std[:, None]
+
+    def with_starts(
+        self, normal: Normal, first: Float[np.ndarray, "n B"], segments: RunSegments
+    ) -> Normal:
+        """Return the normal equations with the rules for first rows."""
+        if self.starts is None:
+            return normal
+        r, J = self.start_conditions(first, segments)
+        s_scores = normal.s_scores.copy()
+        s_scores[:, 0] -= np.einsum("mir,mr->ri", J, r)
+        return replace(
+            normal,
+            costs=normal.costs + (r**2).sum(axis=0) / 2,
+            ss=normal.ss + np.einsum("mir,mjr->rij", J, J),
+            s_scores=s_scores,
+        )
 
     def measured_states(self, segments: RunSegments) -> Float[np.ndarray, "T n B"]:
         """Return the measured states of these segments."""

@@ -14,6 +14,7 @@ from ..physics import Knowledge
 from . import _limits as limits
 from ._constants import Constants
 from ._forecasts import Comparison, HeldOutForecasts
+from ._identifiability import undetermined_directions
 from ._intervals import Uncertainty, estimate_covariance, profile_factors
 from ._matching import Stage
 from ._problem import Problem
@@ -127,7 +128,10 @@ def refine(
     if not data.states.std(axis=0)[data.is_measured].any():
         return _not_refined(field, "no measured state moves")
     kinds = dict(interpolation or dict.fromkeys(data.input_names, "cubic"))
-    problem = Problem.of(field, constants, data, kinds, growing_noise=True, expected_noise=noise)
+    problem = Problem.of(
+        field, constants, data, kinds, growing_noise=True, expected_noise=noise,
+        starts=None if knowledge is None else knowledge.starts,
+    )  # fmt: skip
     p_bounds = constants.bounds(field, bounds or {}, knowledge)
     with np.errstate(all="ignore"), progress("Matching trajectories", 1.0) as show:
         accepted, comparison, stages, states = None, None, [], data.states
@@ -246,6 +250,8 @@ def _result(
             bounds=constants.estimate_bounds(bounds, knowledge),
             stretch=constants.profile_factors(factors),
         )
+        if data.hidden:
+            uncertainty = _with_undetermined(uncertainty, problem, stage)
     return Refinement(
         field=field,
         kept=True,
@@ -258,6 +264,22 @@ def _result(
         segment_rows=rows,
         rows_used=n_used,
     )
+
+
+def _with_undetermined(uncertainty: Uncertainty, problem: Problem, stage: Stage) -> Uncertainty:
+    """Return the uncertainty with the directions that the data do not determine."""
+    changes, states = undetermined_directions(problem, stage)
+    if not changes.size:
+        return uncertainty
+    absolute = problem.constants.derivatives() @ (stage.p[:, None] * changes)
+    size = np.where(uncertainty.values != 0, np.abs(uncertainty.values), 1.0)
+    relative = absolute / np.where(uncertainty.values != 0, uncertainty.values, 1.0)[:, None]
+    # what is determined has a variance without these directions
+    axes = np.linalg.qr(absolute / size[:, None])[0]
+    kept = np.eye(len(size)) - axes @ axes.T
+    covariance = kept @ (uncertainty.covariance / np.outer(size, size)) @ kept
+    covariance = covariance * np.outer(size, size)
+    return replace(uncertainty, covariance=covariance, undetermined=relative, free_states=states)
 
 
 def _n_free(problem: Problem, stage: Stage) -> float:

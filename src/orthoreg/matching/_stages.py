@@ -15,8 +15,14 @@ from ._segments import RunSegments, cut
 
 def segment_lengths(problem: Problem, effort: Effort) -> list[int]:
     """Return growing lengths, in steps, up to the longest run or `max_length`. Lengths are larger
-    if samples are dense relative to the motion."""
+    if samples are dense relative to the motion. Hidden states need long segments, since each
+    segment has to determine their start."""
     longest = int(problem.data.run_lengths.max()) - 1
+    if problem.data.hidden:
+        if problem.data.schema.per_run:
+            return [longest]  # shorter segments would have constants of their own
+        shares = range(limits.HIDDEN_HALVINGS, -1, -1)
+        return sorted({max(longest // 2**k, min(longest, effort.first_length)) for k in shares})
     last = limits.LENGTH_WEIGHTS if problem.constants.weighted else effort.max_length
     density = problem.data.plan.oversampling
     last = min(longest, round(density * last))

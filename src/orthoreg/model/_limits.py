@@ -26,3 +26,6 @@ MIN_WEIGHT = 1e-3  # minimum weight of a model included in averages
 HISTORY_POINTS = 257
 """Points on which the history of a delayed state is stored. The spline through them is as accurate
 as the smoothed measurements."""
+
+NORMAL_95 = 1.959964
+"""Standard deviations. Half-width of the 95% interval of a normal distribution."""

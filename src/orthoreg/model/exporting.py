@@ -1,6 +1,7 @@
 """`AbstractExports`: the attributes of a fitted model, and its export to other languages."""
 
 import abc
+import math
 import os
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +17,7 @@ from ..data import Schema
 from ..export import JaxField
 from ..field.hybrid import HybridField
 from ..fitting import Columns, Fit, delays_in_use
+from ..matching import Undetermined
 from ..physics import Knowledge, constant_values
 from ..terms import parameters_of, rename
 
@@ -60,11 +62,17 @@ class AbstractExports(abc.ABC):
         return self.coefficients_ != 0
 
     @property
+    @abc.abstractmethod
+    def undetermined_(self) -> Undetermined | None:
+        """Constants and hidden states of which the data determine only combinations."""
+
+    @property
     def parameters_(self) -> dict[str, float]:
-        """Constants inside the used terms and in known equations, and delays, by name."""
+        """Constants inside the used terms and in known equations, and delays, by name. Those that the
+        data do not determine are NaN."""
         used = self.field_.features.only(np.flatnonzero(self.support_.any(axis=0)).tolist())
         in_use = frozenset().union(*(parameters_of(term) for term in used.terms))
-        return (
+        values = (
             {
                 name: value
                 for name, value in zip(used.parameters, used.values, strict=True)
@@ -73,6 +81,8 @@ class AbstractExports(abc.ABC):
             | constant_values(self.knowledge().constants, self.coefficients_)
             | self._delay_values()
         )
+        free = () if self.undetermined_ is None else self.undetermined_.constants
+        return values | {name: math.nan for name in free if name in values}
 
     def _delay_values(self) -> dict[str, float]:
         """Return the estimated delays of the terms in use."""

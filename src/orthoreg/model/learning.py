@@ -30,6 +30,7 @@ from ..fitting import (
     matched_delays,
     needs_rows,
     simpler_delays,
+    with_hidden_states,
     with_row_uncertainty,
 )
 from ..matching import Refinement, refine
@@ -96,6 +97,12 @@ def fit_together(
     whole, delays = data, _delays_of(recipes, data)
     if delays:
         assert isinstance(whole, Dataset)
+        physics = recipes[0].physics
+        if whole.hidden or (physics is not None and physics.per_run):
+            raise InputError(
+                "Delayed variables cannot be combined with hidden states or constants per run. "
+                "Omit one of them."
+            )
         data = first_delays(recipes[0], whole, delays)
     if data is None:
         rows, columns = training_rows(models[0], recipes[0].loss, X, y, t, u)
@@ -127,6 +134,8 @@ class _Fitted(NamedTuple):
 
 def _fitted(recipes: Sequence[Recipe], data: Dataset | ChunkedDataset) -> _Fitted:
     """Return the fits of runs."""
+    if isinstance(data, Dataset):
+        data = with_hidden_states(recipes[0], data)
     rows, columns = run_rows(data, recipes[0].loss)
     data = data.sample if isinstance(data, ChunkedDataset) else data
     runs: TrainingRuns | None = None

@@ -34,6 +34,7 @@ from ..simulation import (
     with_delayed_inputs,
 )
 from ..terms import FeatureMap, parameter_bounds
+from . import _limits as limits
 from .parts import model_params, model_parts, restored, restored_summary
 from .reading import AbstractReading
 from .rollouts import delayed_rollouts, histories_of, rollouts, run_histories
@@ -393,6 +394,44 @@ class AbstractModel(AbstractReading, AbstractEstimator):
             return float(r2_score(targets, found, sample_weight=sample_weight))
         return float(r2_score(y, self.predict(X, u), sample_weight=sample_weight))
 
+    def per_run(self, data: Dataset) -> dict[str, dict[str, tuple[float, float, float]]]:
+        """Return the constants that differ between runs.
+
+        Parameters
+        ----------
+        data
+            runs, of the fit or new ones. A run with few rows gets a value near the median of the
+            runs of the fit.
+
+        Returns
+        -------
+        constants
+            by name and label of the run: the value, and the ends of its 95% interval.
+
+        Examples
+        --------
+        >>> import numpy as np, orthoreg as og
+        >>> t = np.linspace(0, 3, 61)
+        >>> data = og.Dataset.from_arrays([np.exp(-k * t)[:, None] for k in (1, 2)], t, names=["x"])
+        >>> physics = og.Physics(equations={"x": "-k*x"}, per_run=["k"])
+        >>> model = og.OrthoReg(physics=physics).fit(data)
+        >>> {run: round(k[0], 3) for run, k in model.per_run(data)["k"].items()}
+        {'0': 1.0, '1': 2.0}
+        """
+        check_is_fitted(self)
+        data = in_states_of(self, data)
+        first = data.offsets[:-1]
+        std = np.zeros_like(data.states) if data.state_std is None else data.state_std
+        result = {}
+        for constant in self.schema_.per_run:
+            j = data.state_names.index(constant.name)
+            values, reach = data.states[first, j], limits.NORMAL_95 * std[first, j]
+            ends = np.exp(np.outer(reach / values, (-1, 1))) if constant.is_log else None
+            low, high = (values - reach, values + reach) if ends is None else values * ends.T
+            rows = zip(values.tolist(), low.tolist(), high.tolist(), strict=True)
+            result[constant.name] = dict(zip(data.labels, rows, strict=True))
+        return result
+
     def target_derivatives(self, data: Dataset) -> np.ndarray:
         """Return the derivatives to which the model's loss compares predictions, for a dataset; for
         a map, the next states.
@@ -494,8 +533,9 @@ class AbstractModel(AbstractReading, AbstractEstimator):
         ----------
         data
             runs. A noisy run starts from the state whose trajectory fits its first rows best: a
-            tenth of the rows, at least 10 and at most 50. With delayed variables, a run starts at
-            its first row with a history, and the history comes from the data.
+            tenth of the rows, at least 10 and at most 50, or all rows if there are hidden states.
+            With delayed variables, a run starts at its first row with a history, and the history
+            comes from the data.
         interpolation
             interpolation of inputs, as in `simulate`.
         rtol
@@ -524,10 +564,10 @@ class AbstractModel(AbstractReading, AbstractEstimator):
         columns = np.arange(data.run_lengths.max())
         rows = np.minimum(data.offsets[:-1, None] + columns, last[:, None])
         starts = data.states[data.offsets[:-1]]
-        noisy = data.plan.is_noisy
+        noisy = data.plan.is_noisy or bool(data.hidden)
         rtol = rtol or (1e-6 if noisy else 1e-8)
         if noisy:
-            starts = starting_states(self.field_, data, kinds)
+            starts = starting_states(self.field_, data, kinds, self.knowledge().starts)
         inputs, histories = run_inputs(data, kinds), run_histories(data)
         rollout = self._rollouts(starts, data.times[rows], inputs, rtol, histories)
         return [

@@ -13,7 +13,13 @@ from .._common.scikit import check_is_fitted
 from ..diagnostics import Certificate
 from ..fitting import Recipe
 from ..losses import AbstractLoss
-from ..matching import Correlation, Refinement, Uncertainty
+from ..matching import (
+    Correlation,
+    Refinement,
+    Uncertainty,
+    Undetermined,
+    undetermined_constants,
+)
 from ..physics import Knowledge, constant_functions
 from ..search.rows import SelectionResult
 from ..solving import Training
@@ -91,7 +97,12 @@ class AbstractReading(AbstractExports):
         told = dict(
             getattr(self.recipe().loss, "known", ())
         )  # equations that a network is trained towards
-        names = [self.output_names_[c] for c in self._printed_equations()]
+        printed = [
+            c
+            for c in self._printed_equations()
+            if self.output_names_[c] not in self.schema_.per_run_names
+        ]
+        names = [self.output_names_[c] for c in printed]
         return [
             f"{line} (trained towards: {told[name]})" if name in told else line
             for line, name in zip(lines, names, strict=True)
@@ -146,6 +157,8 @@ class AbstractReading(AbstractExports):
         """
         given = self.given_
         learned = export.learned_equations(self.output_names_, self.velocity_of_)
+        constants = self.schema_.per_run_names
+        learned = [c for c in learned if self.output_names_[c] not in constants]
         return [c for c in learned if self.output_names_[c] not in given] or learned
 
     def _subject(self) -> Any:
@@ -176,6 +189,10 @@ class AbstractReading(AbstractExports):
             widths=getattr(self.loss_, "widths", None) or (),
             correlations=self.correlations(),
             at_bounds=self._at_bounds(),
+            hidden=self.schema_.hidden,
+            per_run=self.schema_.per_run,
+            starts=known.starts,
+            undetermined=self.undetermined_,
             accepted=tuple(
                 f"{self._left_of(proposal['equation'])}: {proposal['formula']}"
                 for proposal in self.accepted_
@@ -214,6 +231,9 @@ class AbstractReading(AbstractExports):
             low, high = bounds.get(name, (-np.inf, np.inf))
             interval = np.clip(estimates.interval_of(function), low, high).tolist()
             intervals[name] = (interval[0], interval[1])
+        if self.undetermined_ is not None:
+            nothing = dict.fromkeys(self.undetermined_.constants, (-np.inf, np.inf))
+            intervals |= {name: ends for name, ends in nothing.items() if name in intervals}
         return {name: intervals[name] for name in self.parameters_ if name in intervals}
 
     def correlations(self) -> tuple[Correlation, ...]:
@@ -238,7 +258,38 @@ class AbstractReading(AbstractExports):
         """
         check_is_fitted(self)
         estimates = self.fit_.estimates
-        return () if estimates is None else estimates.correlations(self._gradients(estimates))
+        if estimates is None:
+            return ()
+        free = () if self.undetermined_ is None else self.undetermined_.constants
+        named = [pair for pair in self._gradients(estimates) if pair[0] not in free]
+        return estimates.correlations(named)
+
+    @property
+    def undetermined_(self) -> Undetermined | None:
+        """Constants and hidden states of which the data determine only combinations; None if the
+        data determine all, or there are no hidden states. `parameters_` has NaN for them."""
+        check_is_fitted(self)
+        estimates = self.fit_.estimates
+        if estimates is None or estimates.undetermined is None:
+            return None
+        known = self.knowledge().constants
+        named = {(constant.equation, constant.term) for constant in known}
+        changes = {
+            name: change
+            for name, change, place in zip(
+                [*self._term_names(estimates), *estimates.parameters],
+                estimates.undetermined,
+                [*estimates.places, *((-1, -1) for _ in estimates.parameters)],
+                strict=True,
+            )
+            if place not in named
+        }
+        changes |= {
+            name: estimates.relative_changes(function)
+            for name, function in self._constant_functions(estimates).items()
+        }
+        states = [self.state_names_[c] for c in estimates.free_states]
+        return undetermined_constants(list(changes), np.array(list(changes.values())), states)
 
     def _gradients(self, estimates: Uncertainty) -> list[tuple[str, np.ndarray]]:
         """Return the gradient of each estimate, by its public name."""

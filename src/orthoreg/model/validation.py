@@ -26,7 +26,7 @@ from ..data import (
     warn_constant,
     without_delayed_times,
 )
-from ..fitting import Columns
+from ..fitting import Columns, estimate_hidden_states
 from ..losses import AbstractLoss
 from ..physics import Physics, requested_delays
 from ..simulation import input_interpolation, with_delays
@@ -88,7 +88,7 @@ def known_dataset(model: "AbstractModel", X: Any, y: Any, t: Any, u: Any) -> Dat
         data = with_step_of(model, data)
     if data is not None and model.clock_:
         data = data.with_parts(time_name=model.clock_).with_time_input()
-    if data is None or not (model.velocity_of_ or model.schema_.delays):
+    if data is None:
         return data
     if t is not None:
         for names in (model.state_names_, model.schema_.measured_states):
@@ -120,14 +120,14 @@ def with_step_of(model: "AbstractModel", data: Dataset) -> Dataset:
 
 
 def in_states_of(model: "AbstractModel", data: Dataset | ChunkedDataset) -> Dataset:
-    """Return the data with the velocities, the time input and the delayed variables of a fitted
-    model, or the sample of chunked data with them."""
+    """Return the data with the velocities, hidden states, time input and delayed variables of a
+    fitted model, or the sample of chunked data with them."""
     if isinstance(data, ChunkedDataset):
         data = data.sample
     data = with_step_of(model, data)
     if model.clock_:
         data = data.with_time_input()
-    return _with_delays_of(model, _with_velocities_of(model, data))
+    return _with_delays_of(model, _with_states_of(model, data))
 
 
 def _with_delays_of(model: "AbstractModel", data: Dataset) -> Dataset:
@@ -139,15 +139,23 @@ def _with_delays_of(model: "AbstractModel", data: Dataset) -> Dataset:
     return with_delays(data, delays)
 
 
-def _with_velocities_of(model: "AbstractModel", data: Dataset) -> Dataset:
-    """Return the data with the velocities of a fitted model."""
-    velocity_of = model.velocity_of_
-    if not velocity_of or data.velocity_of:
-        return data
-    if data.state_names == model.state_names_:
-        return data.with_parts(velocity_of=dict(velocity_of))
-    if set(data.state_names) == set(model.schema_.measured_states):
-        return data.with_velocities(model.schema_.positions)
+def _with_states_of(model: "AbstractModel", data: Dataset) -> Dataset:
+    """Return the data with the velocities and hidden states of a fitted model."""
+    schema = model.schema_
+    if schema.velocity_of and not data.velocity_of:
+        if data.state_names == schema.state_names:
+            data = data.with_parts(velocity_of=dict(schema.velocity_of))
+        elif set(data.schema.measured_states) == set(schema.measured_states):
+            data = data.with_velocities(schema.positions)
+    missing = [name for name in schema.hidden if name not in data.state_names]
+    if missing and (*data.state_names, *missing) == schema.state_names:
+        data = data.with_hidden(missing).with_parts(per_run=schema.per_run)
+    if data.has_unknown_states and data.variable_names == schema.variable_names:
+        field, kinds = model.field_, model.input_interpolation_
+        known, estimates = model.knowledge(), model.fit_.estimates
+        return data.once(
+            field, lambda runs: estimate_hidden_states(field, known, runs, kinds, estimates)
+        )
     return data
 
 

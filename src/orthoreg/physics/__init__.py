@@ -18,6 +18,10 @@ from ._physics import parse_bound as parse_bound
 from ._physics import parse_symmetry as parse_symmetry
 from ._physics import physics_of as physics_of
 from ._physics import read_fields as read_fields
+from ._start import StartRule as StartRule
+from ._start import Starts as Starts
+from ._start import parse_start as parse_start
+from ._start import with_priors as with_priors
 from ._statement import parse_equation as parse_equation
 from ._symmetry import AbstractSymmetry as AbstractSymmetry
 from ._symmetry import Even as Even

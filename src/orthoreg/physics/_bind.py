@@ -1,7 +1,7 @@
 """Binding of physics and a library to columns: terms, terms per equation, and constraints."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf
 from typing import final
@@ -17,19 +17,23 @@ from ..terms import (
     FeatureMap,
     Number,
     Sum,
+    Variable,
     bind,
     check_delays,
     derivative,
     evaluate,
+    factors_of,
     multiply,
     parameter_bounds,
     parameters_of,
     parse,
     to_text,
+    variables_of,
 )
 from ._equations import Known, Reader
 from ._knowledge import ConstantProduct, Knowledge, contradiction
 from ._physics import Physics
+from ._start import read_starts
 from ._statement import Part, Powers, check_single, inner_names, is_monotonic, split, summands
 from ._symmetry import Symmetries
 
@@ -215,6 +219,17 @@ def with_rates(knowledge: Knowledge, features: FeatureMap, rates: Mapping[int, i
     return replace(knowledge, low=low, high=high, complete=complete)
 
 
+def _without(term: Expression, variables: Collection[int]) -> Expression | None:
+    """Return a term without these factors, or None if it has none of them."""
+    factors = factors_of(term)
+    kept = [
+        factor
+        for factor in factors
+        if not (isinstance(factor, Variable) and factor.index in variables)
+    ]
+    return multiply(*kept) if len(kept) < len(factors) else None
+
+
 @final
 class _Binding:
     """Reads the fields of a `Physics`."""
@@ -235,7 +250,8 @@ class _Binding:
         self.constant_bounds = {
             key: limits for key, limits in physics.bounds if isinstance(key, str)
         }
-        self.names = set(self.constant_bounds)
+        per_run = set(physics.per_run) - set(names)
+        self.names = set(self.constant_bounds) | per_run
         self.statements, self.systems = self._known_equations()
         self.inner = inner_names(list(self.statements.values()), self.constant_bounds)
 
@@ -265,6 +281,9 @@ class _Binding:
             parametric=np.array([bool(parameters_of(term)) for term in features.terms], dtype=bool),
             parameter_bounds=parameter_bounds(library) | self._parameter_bounds(),
             systems=self.systems,
+            starts=read_starts(
+                self.physics.start, features.variables, self.outputs, dict(self.physics.values)
+            ),
             symmetries=Symmetries.of(
                 self.physics.symmetry, features.variables, self.outputs, self.time_input
             ),
@@ -286,7 +305,8 @@ class _Binding:
             dict(self.physics.values),
             self.names,
         )
-        known = reader.read(self.physics.equations)
+        constants = [(name, "0") for name in self.physics.per_run if name in self.outputs]
+        known = reader.read((*self.physics.equations, *constants))
         self._check_values_are_used()
         used = frozenset().union(
             *(
@@ -296,6 +316,12 @@ class _Binding:
             )
         )
         check_delays(self.base.variables, used)
+        for name in self.physics.per_run:
+            if name not in used and name not in self.base.variables:
+                raise InputError(
+                    f"Physics(per_run=...) names '{name}', which is not a constant of the "
+                    f"equations.{suggestion(name, used)}"
+                )
         delays = {split[1] for name in self.base.variables if (split := split_delayed(name))}
         for name in self.names - used - set(self.base.parameters) - delays:
             raise InputError(
@@ -309,6 +335,7 @@ class _Binding:
         """Raise InputError for a constant that occurs in no equation or relation."""
         physics = self.physics
         texts = [*(text for pair in physics.equations for text in pair)]
+        texts += [start for _, start in physics.start if isinstance(start, str)]
         texts += [*physics.relations, *physics.conserved]
         texts += [text for _, terms in (*physics.required, *physics.forbidden) for text in terms]
         words = set(re.findall(r"[^\W\d]\w*", " ".join(texts))) | set(self.base.parameters)
@@ -350,13 +377,23 @@ class _Binding:
         named = [part.term for parts in known.values() for part in parts]
         named += [term for terms in required.values() for term in terms]
         terms = tuple(dict.fromkeys([*self.base.terms, *named]))
+        constants = {
+            v for v, name in enumerate(self.base.variables) if name in self.physics.per_run
+        }
+        library = [term for term in self.base.terms if not constants & variables_of(term)]
         allowed = []
         for c, row in enumerate(self.base.allowed):
             is_complete = c in self.statements and self.statements[c].is_complete
+            # a term whose coefficient differs between runs is not a candidate besides
+            twins = {_without(term, constants) for term in extra.get(c, ())}
             candidates = {*extra.get(c, ())} | (
                 set()
                 if is_complete
-                else {t for t, is_allowed in zip(self.base.terms, row, strict=True) if is_allowed}
+                else {
+                    term
+                    for term, is_allowed in zip(self.base.terms, row, strict=True)
+                    if is_allowed and term in library and term not in twins
+                }
             )
             allowed.append(tuple(term in candidates for term in terms))
         parameters = sorted(frozenset().union(*(parameters_of(term) for term in terms)))

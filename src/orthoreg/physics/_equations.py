@@ -343,10 +343,7 @@ class Reader:
                 raise InputError(f"The left side of an equation must not have '...'; got '{left}'.")
         else:
             similar = suggestion(left, self.outputs)
-            hidden = (
-                f" If '{left}' is a state that was not measured, write it as a function of "
-                f"measured columns (docs/recipes/known.md)."
-            )
+            hidden = f" If '{left}' is a state without a column, pass hidden=['{left}']."
             raise InputError(
                 f"Physics(equations=...) names '{left}', which is not an equation.{similar} "
                 f"The equations are {quoted(self.outputs)}.{'' if similar else hidden}"

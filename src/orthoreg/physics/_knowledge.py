@@ -13,6 +13,7 @@ from .._common.arrays import Mask
 from .._common.errors import InputError
 from ..terms import FeatureMap, variables_of
 from ._equations import ImplicitSystem
+from ._start import Starts
 from ._symmetry import Symmetries
 
 _EXPONENT_ROUNDING = 1e-9
@@ -297,7 +298,7 @@ class Knowledge:
     relations between coefficients. `constants` are the coefficients made of named constants, and
     `parameter_bounds` the bounds of constants inside terms. `words` are the texts of the relations.
     `parametric` terms have parameters. `systems` are the equations with several derivatives from
-    which some right-hand sides were derived.
+    which some right-hand sides were derived. `starts` are the rules for the first row of each run.
     """
 
     required: Mask
@@ -313,6 +314,7 @@ class Knowledge:
     symmetries: Symmetries | None = None
     parametric: Bool[np.ndarray, " K"] | bool = False
     systems: tuple[ImplicitSystem, ...] = ()
+    starts: Starts | None = None
 
     @classmethod
     def none(cls, shape: tuple[int, int]) -> "Knowledge":

@@ -11,6 +11,7 @@ from typing import Any, final
 
 from .._common.errors import InputError, quoted, suggestion
 from .._common.registry import part
+from ._start import checked_start, parse_start
 from ._statement import parse_equation
 from ._symmetry import AbstractSymmetry, Even, Odd, Periodic, Reflection
 
@@ -49,6 +50,12 @@ class Physics:
         conserved quantities, `["S + I + R"]`. The coefficients conserve them exactly. The residual
         also conserves them if the quantity is a sum of states; otherwise its equations have no
         residual.
+    start
+        the first value of a state in each run, by state: a number, a range `(0, 10)`, or a formula
+        of the columns at the first row and of `values`, `{"S": "N - I - R", "R": 0}`.
+    per_run
+        constants with another value in each run, `["m"]`, or terms whose coefficients have, by
+        equation, `{"omega": ["sin(theta)"]}`. Their distribution over runs is estimated.
     symmetry
         `Odd()`, `Even("x")`, `Reflection("x")`, `Periodic("theta")`, or a list of them.
 
@@ -75,6 +82,8 @@ class Physics:
     bounds: Any = ()
     relations: Any = ()
     conserved: Any = ()
+    start: Any = ()
+    per_run: Any = ()
     symmetry: Any = ()
 
     def __post_init__(self):
@@ -84,9 +93,12 @@ class Physics:
             ("required", _texts),
             ("forbidden", _texts),
             ("bounds", _bounds_pair),
+            ("start", checked_start),
         ):
             object.__setattr__(self, name, _pairs(name, getattr(self, name), check))
-        for name in ("relations", "conserved"):
+        if isinstance(self.per_run, Mapping):
+            self._name_terms(self.per_run)
+        for name in ("relations", "conserved", "per_run"):
             object.__setattr__(self, name, _texts(f"Physics({name}=...)", getattr(self, name)))
         given = self.symmetry or ()
         symmetries = (given,) if isinstance(given, AbstractSymmetry) else tuple(given)
@@ -98,13 +110,27 @@ class Physics:
                 )
         object.__setattr__(self, "symmetry", symmetries)
 
+    def _name_terms(self, terms: Mapping[str, Any]) -> None:
+        """Replace terms in `per_run` by named constants in the equations, which stay open if they
+        were not given."""
+        names: list[str] = []
+        equations = dict(self.equations)
+        for state, texts in terms.items():
+            chosen = _texts(f"Physics(per_run=...) of {state!r}", texts)
+            for number, text in enumerate(chosen, 1):
+                names.append(f"k_{state}" if len(chosen) == 1 else f"k_{state}_{number}")
+                known = equations.get(state, "...")
+                equations[state] = f"{names[-1]}*({text}) + {known}"
+        object.__setattr__(self, "equations", tuple(equations.items()))
+        object.__setattr__(self, "per_run", tuple(names))
+
     def __repr__(self) -> str:
-        named = ("equations", "values", "required", "forbidden", "bounds")
+        named = ("equations", "values", "required", "forbidden", "bounds", "start")
         shown = [
             f"{name}={dict(getattr(self, name))!r}" for name in named if getattr(self, name)
         ] + [
             f"{name}={list(getattr(self, name))!r}"
-            for name in ("relations", "conserved", "symmetry")
+            for name in ("relations", "conserved", "per_run", "symmetry")
             if getattr(self, name)
         ]
         return f"Physics({', '.join(shown)})"
@@ -178,6 +204,7 @@ _EXAMPLES = {
     "required": "{'v': ['v']}",
     "forbidden": "{'v': ['x*v']}",
     "bounds": "{('v', 'v'): (None, 0), 'k': (0, 10)}",
+    "start": "{'h': (0, 10), 'S': 'N - I'}",
 }
 
 
@@ -189,7 +216,8 @@ _BOUND = re.compile(
 _SYMMETRY = re.compile(r"\s*([A-Za-z]+)\s*(?:\(([^()]*)\))?\s*")
 _KINDS = {"odd": Odd, "even": Even, "reflection": Reflection, "periodic": Periodic}
 _FIELDS = (
-    "equations", "values", "required", "forbidden", "bounds", "relations", "conserved", "symmetry",
+    "equations", "values", "required", "forbidden", "bounds", "relations", "conserved", "start",
+    "per_run", "symmetry",
 )  # fmt: skip
 
 
@@ -262,6 +290,10 @@ def physics_of(given: Mapping[str, Any]) -> Physics:
     fields["bounds"] = _merged(
         [parse_bound(item) if isinstance(item, str) else item for item in bounds]
     )
+    starts = fields.get("start", ())
+    if not isinstance(starts, Mapping):
+        texts = [starts] if isinstance(starts, str) else starts
+        fields["start"] = [parse_start(one) if isinstance(one, str) else one for one in texts]
     symmetry = fields.get("symmetry", ())
     texts = [symmetry] if isinstance(symmetry, str) else symmetry
     fields["symmetry"] = [parse_symmetry(item) if isinstance(item, str) else item for item in texts]

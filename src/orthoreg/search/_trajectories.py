@@ -546,7 +546,10 @@ class TermSearch:
         constants = Constants.of(
             field, self._fixed, residual=False, knowledge=self._known, candidates=candidates
         )
-        return Problem.of(field, constants, self.data, self._interpolation, growing_noise=True)
+        return Problem.of(
+            field, constants, self.data, self._interpolation, growing_noise=True,
+            starts=self._known.starts,
+        )  # fmt: skip
 
     def _linearized(self, trial: Trial) -> tuple[Problem, Quadratic] | None:
         """Return the sum of squares of all candidates, linearized at a matched field."""

@@ -162,6 +162,7 @@ class Choice:
         form: Format,
         *,
         discrete: bool = False,
+        hidden: Sequence[str] = (),
     ):
         named = named_positions(positions)
         velocities = check_names([v for v in named.values() if v], "positions")
@@ -180,6 +181,7 @@ class Choice:
         clean = {name: base for base, name in self._requested.items()}
         self.time, self.group = clean[str(time)], group
         self.units, self.form, self.discrete = dict(units or {}), form, discrete
+        self.hidden = check_names(hidden or (), "hidden")
         self.positions = {clean[p]: v and clean[v] for p, v in named.items()}
         self.states = tuple(clean[name] for name in (*named, *velocities, *others))
         self.inputs = tuple(clean[name] for name in input_columns)

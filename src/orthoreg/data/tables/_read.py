@@ -49,6 +49,7 @@ def read_table(
     group: str | None = None,
     *,
     positions: Sequence[str] | Mapping[str, str | None] = (),
+    hidden: Sequence[str] = (),
     derivatives: Sequence[str] | None = None,
     units: Mapping[str, str] | None = None,
     delimiter: str | None = None,
@@ -88,6 +89,8 @@ def read_table(
         columns whose velocities are states too. With {"theta": "omega"} the velocity is the column
         omega. Otherwise it is named theta_dot and estimated from the positions. The states are the
         positions, their velocities, then the columns of `states`.
+    hidden
+        names of states without a column, which a fit estimates. They come last.
     derivatives
         columns with the derivative of each state, in the order of `states`.
     units
@@ -144,17 +147,27 @@ def read_table(
         fill=fill, gap=gap,
     )  # fmt: skip
     choice = Choice(
-        time, states, inputs, group, derivatives, positions, units, form, discrete=discrete
-    )
+        time, states, inputs, group, derivatives, positions, units, form,
+        discrete=discrete, hidden=hidden,
+    )  # fmt: skip
     if is_dask(path) and hasattr(path, "columns"):
+        _refuse_hidden(choice)
         return read_dask(path, choice)
     sources = _sources(path)
     labels = _labels(sources)
     name = _shown(path, sources)
     if rows := _chunk_rows(chunks, sources):
+        _refuse_hidden(choice)
         return read_chunks(sources, labels, choice, name, rows)
     parts = [source_numbers(source, choice) for source in sources]
     return dataset_of(parts, labels, choice, name)
+
+
+def _refuse_hidden(choice: Choice) -> None:
+    if choice.hidden:
+        raise DataError(
+            "hidden states are estimated from runs in memory; pass chunks=False, or fewer files."
+        )
 
 
 def _sources(path: Any) -> list[Any]:

@@ -179,6 +179,7 @@ def dataset_of(
         unused=tuple(dict.fromkeys(name for part in parts for name in part.table.others)),
         is_chunk=is_chunk,
         discrete=choice.discrete,
+        hidden=choice.hidden,
     )  # fmt: skip
     if not (choice.form.repair or is_chunk or choice.discrete):
         cut = replace(runs, lengths=data.run_lengths, labels=data.labels)

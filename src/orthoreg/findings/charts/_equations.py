@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import final
 
+import numpy as np
+
 from ...export import (
     MathEquation,
     math,
@@ -117,9 +119,10 @@ def _unit(model: AbstractFittedModel, output: str) -> str:
 def constants_of(model: AbstractFittedModel) -> tuple[Constant, ...]:
     """Return the constants that were estimated, with their intervals."""
     ends = model.parameter_intervals_
-    return tuple(
-        Constant(
-            math(mathml_name(name)), f"{value:.5g}", interval(*ends[name]) if name in ends else ""
-        )
-        for name, value in model.parameters_.items()
-    )
+    constants = []
+    for name, value in model.parameters_.items():
+        is_known = not np.isnan(value)
+        shown = f"{value:.5g}" if is_known else interval(-np.inf, np.inf)
+        known_ends = interval(*ends[name]) if name in ends and is_known else ""
+        constants.append(Constant(math(mathml_name(name)), shown, known_ends))
+    return tuple(constants)

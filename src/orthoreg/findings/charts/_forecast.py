@@ -118,7 +118,7 @@ def forecast_chart(
         forecast, width = forecasts[run], None
         if model is not None:
             forecast = _finer(model, forecast)
-            width = _band(data, run, forecast, squares)
+            width = _with_hidden(data, run, forecast, _band(data, run, forecast, squares))
         curves.append(_run(data, run, forecast, float(run_errors[run]), shown, held, points, width))
     labels = variable_labels(data)
     notes = [
@@ -284,11 +284,32 @@ def _band(
     return _BAND_WIDTH * np.where(noise > 0, noise, np.nan) * np.ones_like(forecast.x)
 
 
+def _with_hidden(
+    data: Dataset, run: int, forecast: Forecast, width: Float[np.ndarray, "T n"]
+) -> Float[np.ndarray, "T n"]:
+    """The half-width of the band, for hidden states that of their estimate."""
+    hidden, std = data.schema.hidden_columns, data.state_std
+    if not hidden:
+        return width
+    width = np.array(width)
+    width[:, hidden] = np.nan
+    if std is not None:
+        rows = _rows(data, run)
+        for j in hidden:
+            width[:, j] = _BAND_WIDTH * np.interp(forecast.times, data.times[rows], std[rows, j])
+    return width
+
+
 def _noise(data: Dataset) -> Float[np.ndarray, " n"]:
     return np.where(data.plan.is_noise, data.plan.noise, 0.0)
 
 
 def _band_words(data: Dataset) -> str:
+    if data.state_std is not None:
+        noise = (
+            "the noise of the measurements, for hidden states the standard error of the estimate"
+        )
+        return f"band: {_BAND_WIDTH:g} × {noise}"
     if data.n_runs > _MIN_BAND_RUNS:
         return (
             f"band: {_BAND_WIDTH:g} × the root mean square error of the other runs' forecasts at "

@@ -1,0 +1,258 @@
+"""Hidden states and constants per run of training data, estimated from the known equations."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import NamedTuple, final
+
+import numpy as np
+from jaxtyping import Float
+
+from .._common.arrays import Mask
+from .._common.errors import InputError, quoted
+from ..data import Dataset, PerRun
+from ..field import Zero
+from ..field.hybrid import HybridField
+from ..matching import Constants, Problem, Uncertainty, estimate_hidden, hidden_std
+from ..physics import Bound, Knowledge, bind_physics, constant_values
+from ..simulation import input_interpolation
+from ..terms import parameter_bounds, variables_of
+from . import _limits as limits
+from ._fit import Recipe
+
+
+@final
+class _Estimate(NamedTuple):
+    """Runs with estimated hidden states, the constants by name and by equation and term, and the
+    variance of the first states of runs."""
+
+    data: Dataset
+    named: dict[str, float]
+    coefficients: dict[tuple[int, str], float]
+    start_variance: Float[np.ndarray, "n R"]
+
+
+def with_hidden_states(recipe: Recipe, data: Dataset) -> Dataset:
+    """Return the runs with estimates of their hidden states, from the equations in the recipe's
+    physics. Equations that end with "..." may have any term of the library.
+
+    Constants of a run become hidden states without change, which start at the value for all runs.
+    Their distribution is estimated in turn with their values. [empirical Bayes]
+    """
+    names = () if recipe.physics is None else recipe.physics.per_run
+    if not names or data.schema.per_run:
+        return _estimated(recipe, data).data if data.has_unknown_states else data
+    shared = _estimated(recipe, data)
+    constants = tuple(_first_distribution(name, shared.named.get(name, 1.0)) for name in names)
+    columns = np.tile([constant.center for constant in constants], (data.n_samples, 1))
+    states = np.hstack([shared.data.states, columns])
+    runs = shared.data.with_hidden([], constants)
+    for number in range(limits.POOLING_ROUNDS):
+        estimate = _estimated(recipe, runs, shared, states)
+        states = estimate.data.states
+        constants = tuple(
+            _repooled(estimate, constant) if number else _pooled(estimate, constant)
+            for constant in runs.schema.per_run
+        )
+        runs = estimate.data.with_parts(per_run=constants)
+    return runs
+
+
+def _first_distribution(name: str, value: float) -> PerRun:
+    """Return a wide distribution around the value for all runs."""
+    if value > 0:
+        return PerRun(name, float(np.log(value)), limits.FIRST_POOLED_STD, is_log=True)
+    return PerRun(name, value, limits.FIRST_POOLED_STD * max(abs(value), 1.0))
+
+
+def _pooled(estimate: "_Estimate", constant: PerRun) -> PerRun:
+    """Return the distribution of a constant of a run that makes its estimates most likely.
+
+    An estimate combines the information of its run with the first distribution, which is removed
+    again.
+    """
+    if constant.is_log:
+        linear = PerRun(constant.name, std=np.inf)
+        value, _ = _in_runs(estimate, linear)
+        if (value <= 0).any():  # the first value had the wrong sign
+            constant = linear
+    value, variance = _in_runs(estimate, constant)
+    prior = constant.std**2
+    informed = variance < limits.INFORMED * prior
+    if informed.sum() < 2:
+        return constant
+    value, variance = value[informed], variance[informed]
+    own = 1 / (1 / variance - 1 / prior)
+    value = own * (value / variance - constant.mean / prior)
+    stds = float(np.ptp(value)) * np.geomspace(limits.MIN_POOLED_STD, 2.0, limits.POOLED_STDS)
+    total = own + stds[:, None] ** 2
+    means = (value / total).sum(axis=1) / (1 / total).sum(axis=1)
+    likelihood = -0.5 * (np.log(total) + (value - means[:, None]) ** 2 / total).sum(axis=1)
+    # with the uncertainty of the mean: few runs would show too little spread
+    likelihood -= 0.5 * np.log((1 / total).sum(axis=1))
+    best = int(np.argmax(likelihood))
+    # the likelihood of few runs is often largest at zero, where later rounds could not leave it
+    least = limits.LEAST_POOLED * float(np.sqrt(np.median(own)))
+    return replace(constant, mean=float(means[best]), std=max(float(stds[best]), least, 1e-300))
+
+
+def _repooled(estimate: "_Estimate", constant: PerRun) -> PerRun:
+    """Return the next distribution of the expectation-maximization algorithm."""
+    value, variance = _in_runs(estimate, constant)
+    if not np.isfinite(variance).all():
+        return constant
+    mean = float(value.mean())
+    std = float(np.sqrt(np.mean((value - mean) ** 2 + variance)))
+    return replace(constant, mean=mean, std=max(std, 1e-300))
+
+
+def _in_runs(
+    estimate: "_Estimate", constant: PerRun
+) -> tuple[Float[np.ndarray, " R"], Float[np.ndarray, " R"]]:
+    """Return the values of a constant, or their logarithms, and their variances."""
+    data = estimate.data
+    j = data.state_names.index(constant.name)
+    value, variance = data.states[data.offsets[:-1], j], estimate.start_variance[j]
+    if constant.is_log:
+        value = np.maximum(value, 1e-300)
+        value, variance = np.log(value), variance / value**2
+    return value, np.maximum(variance, limits.MIN_VARIANCE * np.mean(value**2))
+
+
+def _estimated(
+    recipe: Recipe,
+    data: Dataset,
+    near: _Estimate | None = None,
+    states: Float[np.ndarray, "N n"] | None = None,
+) -> _Estimate:
+    """Return the runs with hidden states and constants, which start `near` others if given."""
+    blank = data.with_parts(states=np.nan_to_num(data.states))
+    bound = bind_physics(
+        recipe.physics, recipe.library, blank.variable_names, blank.state_names,
+        dict(blank.given_rates), blank.schema.time_index,
+    )  # fmt: skip
+    _check(bound, data.hidden, blank)
+    known = bound.knowledge
+    candidates = bound.features.mask & ~known.given
+    field = _field(bound, candidates, len(blank.variable_names))
+    initial = None
+    if near is not None and states is not None:
+        field = _with_constants(field, bound, near)
+    fixed = list(blank.given_rates)
+    constants = Constants.of(field, fixed, residual=False, knowledge=known, candidates=candidates)
+    if near is not None and states is not None:
+        initial = constants.read(field), states
+    interpolation = input_interpolation(blank.input_names, blank)
+    problem = Problem.of(field, constants, blank, interpolation, starts=known.starts)
+    bounds = parameter_bounds(recipe.library) | known.parameter_bounds
+    estimate = estimate_hidden(
+        problem,
+        blank.schema.hidden_columns,
+        constants.bounds(field, bounds, known),
+        _signs(constants, known),
+        initial=initial,
+        seed=int(recipe.seed),
+    )
+    if estimate is None:
+        raise InputError(
+            f"The equations could not be matched to the data from any starting point, so hidden "
+            f"{quoted(data.hidden)} cannot be estimated. Give bounds of the constants, or "
+            f"Physics(start=...) of the hidden states."
+        )
+    values = constants.values(field, estimate.p)
+    named = dict(zip(bound.features.parameters, values.parameters.tolist(), strict=True))
+    named |= constant_values(known.constants, values.coefficients)
+    coefficients = {
+        (int(c), bound.features.names[k]): float(values.coefficients[c, k])
+        for c, k in np.argwhere(values.coefficients != 0)
+    }
+    runs = blank.with_parts(states=estimate.states)
+    return _Estimate(runs, named, coefficients, estimate.start_variance)
+
+
+def _with_constants(field: HybridField, bound: Bound, near: _Estimate) -> HybridField:
+    """Return the field with the constants of another estimate."""
+    coefficients = np.array(field.coefficients)
+    names = bound.features.names
+    for c, k in np.argwhere(coefficients != 0):
+        coefficients[c, k] = near.coefficients.get((int(c), names[k]), coefficients[c, k])
+    for product in bound.knowledge.constants:
+        powers = [near.named.get(name, 1.0) ** power for name, power in product.powers]
+        coefficients[product.equation, product.term] = product.number * np.prod(powers)
+    values = [near.named.get(name, 1.0) for name in bound.features.parameters]
+    features = bound.features.with_values(np.array(values))
+    return replace(field, features=features, coefficients=coefficients, parameters=np.array(values))
+
+
+def estimate_hidden_states(
+    field: HybridField,
+    known: Knowledge,
+    data: Dataset,
+    interpolation: Mapping[str, str],
+    uncertainty: Uncertainty | None = None,
+) -> Dataset:
+    """Return the runs with the hidden states of the best-fitting trajectories of a field, and their
+    standard deviations if the `uncertainty` of the constants is known."""
+    blank = data.with_parts(states=np.nan_to_num(data.states))
+    constants = Constants.none()
+    problem = Problem.of(field, constants, blank, interpolation, starts=known.starts)
+    nothing = np.zeros((2, 0))
+    estimate = estimate_hidden(problem, blank.schema.hidden_columns, nothing, nothing[0])
+    if estimate is None:
+        raise InputError(
+            f"The trajectories of the model do not follow {data.source}, so hidden "
+            f"{quoted(data.hidden)} cannot be estimated."
+        )
+    runs = blank.with_parts(states=estimate.states)
+    if uncertainty is None or field.has_residual:
+        return runs
+    constants = Constants.of(field, list(runs.given_rates), residual=False, knowledge=known)
+    free = [*constants.lead, *(len(constants.rows) + i for i in range(len(constants.inner)))]
+    if len(uncertainty.values) != len(constants.rows) + len(constants.inner):
+        return runs
+    problem = Problem.of(field, constants, runs, interpolation, starts=known.starts)
+    covariance = uncertainty.covariance[np.ix_(free, free)]
+    return runs.with_parts(state_std=hidden_std(problem, runs.states, covariance))
+
+
+def _check(bound: Bound, names: tuple[str, ...], data: Dataset) -> None:
+    """Refuse hidden states that no measured state depends on and whose start is not given."""
+    mask, terms, starts = bound.features.mask, bound.features.terms, bound.knowledge.starts
+    index = {name: c for c, name in enumerate(data.state_names)}
+    uses = {
+        c: frozenset().union(*(variables_of(terms[k]) for k in np.flatnonzero(row)))
+        for c, row in enumerate(mask)
+    }
+    reached = {c for c in range(data.n_states) if data.is_measured[c]}
+    while new := {v for c in reached for v in uses[c] if v < data.n_states} - reached:
+        reached |= new
+    for name in names:
+        rule = None if starts is None else starts.of(index[name])
+        if index[name] not in reached and (rule is None or rule.formula is None):
+            raise InputError(
+                f"hidden state '{name}' is in no equation of a measured state, so the data say "
+                f"nothing about it. Give the equations with physics=Physics(equations=...)."
+            )
+
+
+def _field(bound: Bound, support: Mask, n_variables: int) -> HybridField:
+    """Return the field with given coefficients, and with all named constants and coefficients of
+    other terms equal to one."""
+    known, features = bound.knowledge, bound.features
+    coefficients = np.where(known.given, known.low, support.astype(float))
+    for product in known.constants:
+        coefficients[product.equation, product.term] = product.number
+    basis = Zero().init(np.zeros(n_variables), np.ones(n_variables), rng=np.random.default_rng(0))
+    return HybridField(
+        features, coefficients, basis, np.zeros((basis.size, len(coefficients))),
+        np.zeros_like(coefficients), parameters=np.array(features.values),
+    )  # fmt: skip
+
+
+def _signs(constants: Constants, known: Knowledge) -> Float[np.ndarray, " P"]:
+    """Return the signs of coefficients if all named constants are positive, 0 for others."""
+    numbers = {(part.equation, part.term): part.number for part in known.constants}
+    signs = np.zeros(constants.size)
+    for i, k in enumerate(constants.lead):
+        place = int(constants.rows[k]), int(constants.columns[k])
+        signs[i] = np.sign(numbers.get(place, 0.0))
+    return signs

@@ -1,0 +1,146 @@
+"""Directions of constants and hidden states that the data do not determine."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import NamedTuple, final
+
+import numpy as np
+from jaxtyping import Float
+
+from ..physics import null_space
+from . import _limits as limits
+from ._constants import Constants
+from ._hidden import natural_sizes
+from ._matching import Prior, Stage, match_segments, matched_normal
+from ._problem import Problem, eliminate_starts
+
+
+@final
+class Undetermined(NamedTuple):
+    """Constants and hidden states of which the data determine only combinations.
+
+    `combinations` are products of powers that are determined, such as "b*c".
+    """
+
+    constants: tuple[str, ...]
+    states: tuple[str, ...]
+    combinations: tuple[str, ...]
+
+
+def undetermined_directions(
+    problem: Problem, stage: Stage
+) -> tuple[Float[np.ndarray, "P d"], tuple[int, ...]]:
+    """Return the relative changes of the free numbers, one column for each direction with a
+    standard error above their sizes, or without any effect on the trajectories; and the hidden
+    states that change along with them.
+
+    The sensitivities of the measured states are linearized at the match, with the first states of
+    all segments free. [Fisher information; Rothenberg 1971]
+    """
+    with np.errstate(all="ignore"):
+        normal = matched_normal(problem, stage)
+        H, _, solved = eliminate_starts(normal, np.zeros(problem.constants.size))
+        largest = np.maximum(np.abs(normal.states).max(axis=(0, 2)), 1e-300)
+        natural = natural_sizes(problem, problem.data.states, largest)
+        size = np.maximum(np.abs(stage.p), limits.NATURAL_SHARE * natural)
+        values, axes = np.linalg.eigh(H * np.outer(size, size))
+        # the derivatives of trajectories are not exact: small values may be zero
+        doubtful = values < limits.DOUBTFUL * max(float(values.max(initial=0.0)), 0.0)
+        steps = _cleaned(size[:, None] / np.where(stage.p != 0, stage.p, np.inf)[:, None] * axes)
+        is_open = [
+            value < 1 or (is_doubtful and _is_without_effect(problem, stage, step))
+            for value, is_doubtful, step in zip(values, doubtful, steps.T, strict=True)
+        ]
+        chosen = axes[:, is_open]
+        if chosen.size:  # with as many zeros as possible
+            chosen = null_space(null_space(_cleaned(chosen).T)).T
+        moves = np.abs(np.einsum("bnp,pd->bnd", solved[:, :, : len(size)], size[:, None] * chosen))
+        changes = moves.max(axis=(0, 2), initial=0.0) / largest
+    free = ~problem.measured & (changes > limits.INVOLVED * changes.max(initial=0.0))
+    return size[:, None] / np.where(stage.p != 0, stage.p, 1.0)[:, None] * chosen, tuple(
+        np.flatnonzero(free).tolist()
+    )
+
+
+def _is_without_effect(problem: Problem, stage: Stage, step: Float[np.ndarray, " P"]) -> bool:
+    """Return whether constants moved along a direction fit as well, with other first states."""
+    step = step / np.abs(step).max(initial=1e-300)
+    fractions = np.array([float(_fraction(power)) for power in step])
+    if np.abs(fractions - step).max(initial=0.0) < limits.POWER_ROUNDING:
+        step = fractions  # products of powers are conserved exactly
+    p = stage.p * np.exp(limits.MOVED * step)
+    field = problem.constants.write(problem.field, p)
+    moved = replace(problem, field=field, constants=Constants.none())
+    nothing, floor = np.zeros(0), limits.MOVED_NOISE * problem.sizes
+    sigma = np.where(problem.measured, np.maximum(stage.sigma, floor), np.inf)
+    try:
+        solution = match_segments(
+            moved, stage.segments, stage.substeps, nothing, stage.normal.states, sigma,
+            Prior(nothing, nothing), np.zeros((2, 0)), max_steps=limits.MOVED_EVALUATIONS,
+            tolerance=limits.MOVED_TOLERANCE,
+        )  # fmt: skip
+    except np.linalg.LinAlgError:
+        return False
+    m = problem.measured
+    before = stage.normal.cost * float(np.max((stage.sigma[m] / sigma[m]) ** 2))
+    return bool(solution.normal.cost - before < limits.MOVED_COST)
+
+
+def _cleaned(directions: Float[np.ndarray, "k d"]) -> Float[np.ndarray, "k d"]:
+    """Return the directions without the small entries that rounding and noise cause."""
+    largest = np.abs(directions).max(axis=0, initial=0.0)
+    return np.where(np.abs(directions) > limits.INVOLVED * largest, directions, 0.0)
+
+
+def undetermined_constants(
+    names: Sequence[str], changes: Float[np.ndarray, "m d"], states: Sequence[str]
+) -> Undetermined | None:
+    """Return the constants that change along these directions, by their relative changes, and the
+    products of powers that do not change."""
+    changes = _cleaned(changes)
+    involved = np.flatnonzero(changes.any(axis=1))
+    if not len(involved):
+        return None
+    combinations = []
+    for powers in null_space(changes[involved].T):
+        used = np.flatnonzero(powers)
+        fractions = [_fraction(powers[i]) for i in used]
+        exact = np.abs(np.array([float(f) for f in fractions]) - powers[used])
+        if (exact > limits.POWER_ROUNDING).any():
+            continue
+        scale = math.lcm(*(fraction.denominator for fraction in fractions))
+        combinations.append(
+            _product(
+                [
+                    (names[int(involved[i])], int(fraction * scale))
+                    for i, fraction in zip(used, fractions, strict=True)
+                ]
+            )
+        )
+    return Undetermined(
+        tuple(names[i] for i in involved.tolist()), tuple(states), tuple(combinations)
+    )
+
+
+def _fraction(power: float) -> Fraction:
+    return Fraction(float(power)).limit_denominator(limits.MAX_POWER)
+
+
+def _product(powers: Sequence[tuple[str, int]]) -> str:
+    """Return b*c for [("b", 1), ("c", 1)], and b/c**2 for [("b", 1), ("c", -2)]."""
+    if sum(power > 0 for _, power in powers) < sum(power < 0 for _, power in powers):
+        powers = [(name, -power) for name, power in powers]
+
+    def side(sign: int) -> list[str]:
+        return [
+            name if sign * power == 1 else f"{name}**{sign * power}"
+            for name, power in powers
+            if sign * power > 0
+        ]
+
+    above, below = "*".join(side(1)), side(-1)
+    if not below:
+        return above
+    return f"{above}/{below[0]}" if len(below) == 1 else f"{above}/({'*'.join(below)})"

@@ -1,0 +1,198 @@
+"""First states of runs that are known: values, formulas of other columns, or ranges."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import isfinite
+from typing import Any, final
+
+import numpy as np
+from jaxtyping import Float
+
+from .._common.errors import InputError, quoted, suggestion
+from ..data import PerRun, Schema
+from ..terms import Expression, Number, compiled, derivative, parse, run, substitute
+
+Start = str | float | tuple[float, float]
+_LINEAR = 0.05  # medians, below which a logarithm is continued as a straight line
+
+
+@final
+@dataclass(frozen=True)
+class StartRule:
+    """The first value of a state in each run: a formula of states and inputs there, a range, or a
+    distribution."""
+
+    state: int
+    formula: Expression | None = None
+    range: tuple[float, float] | None = None
+    prior: PerRun | None = None
+
+
+def _coordinate(
+    prior: PerRun, x: Float[np.ndarray, " R"]
+) -> tuple[Float[np.ndarray, " R"], Float[np.ndarray, " R"]]:
+    """Return the coordinate in which values are normal, and its derivative. The logarithm continues
+    as a straight line below a small fraction of the median, so that steps may go there."""
+    if not prior.is_log:
+        return x, np.ones_like(x)
+    low = _LINEAR * prior.center
+    inside = np.maximum(x, low)
+    return np.log(inside) + (x - inside) / low, 1 / inside
+
+
+def with_priors(starts: "Starts | None", schema: Schema) -> "Starts | None":
+    """Return the rules with the distributions of constants per run."""
+    priors = tuple(
+        StartRule(schema.state_names.index(constant.name), prior=constant)
+        for constant in schema.per_run
+        if isfinite(constant.std)
+    )
+    if not priors:
+        return starts
+    rules = () if starts is None else starts.rules
+    return Starts((*rules, *priors), len(schema.state_names))
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Starts:
+    """The rules for the first row of each run, for `n_states` states."""
+
+    rules: tuple[StartRule, ...]
+    n_states: int
+
+    def of(self, state: int) -> StartRule | None:
+        """Return the rule of a state, if it has one."""
+        return next((rule for rule in self.rules if rule.state == state), None)
+
+    def conditions(
+        self, z: Float[np.ndarray, "V R"]
+    ) -> tuple[Float[np.ndarray, "m R"], Float[np.ndarray, "m n R"]]:
+        """Return how far the first states and inputs z violate each rule, and the derivatives with
+        respect to the states. For a prior, both are in its standard deviations."""
+        count = z.shape[1]
+        values = np.zeros((len(self.rules), count))
+        slopes = np.zeros((len(self.rules), self.n_states, count))
+        items = run(self._program, z, np, {})
+        for i, rule in enumerate(self.rules):
+            x = z[rule.state]
+            if rule.prior is not None:
+                at, slope = _coordinate(rule.prior, x)
+                values[i] = (at - rule.prior.mean) / rule.prior.std
+                slopes[i, rule.state] = slope / rule.prior.std
+                continue
+            if rule.range is not None:
+                values[i] = x - np.clip(x, *rule.range)
+                slopes[i, rule.state] = values[i] != 0
+                continue
+            values[i] = x - items[self._places[i, -1]]
+            slopes[i, rule.state] = 1.0
+            for j in range(self.n_states):
+                slopes[i, j] -= items[self._places[i, j]]
+        return values, slopes
+
+    def values(self, z: Float[np.ndarray, "V R"]) -> Float[np.ndarray, "V R"]:
+        """Return states and inputs with the states of formulas replaced, in the order of the rules,
+        and repeatedly, since formulas may refer to each other."""
+        z = np.array(z)
+        for _ in self.rules:
+            for i, rule in enumerate(self.rules):
+                if rule.prior is not None:
+                    z[rule.state] = rule.prior.center
+                elif rule.range is not None:
+                    z[rule.state] = np.clip(z[rule.state], *rule.range)
+                else:
+                    z[rule.state] = run(self._program, z, np, {})[self._places[i, -1]]
+        return z
+
+    @cached_property
+    def _items(self) -> tuple[list[Expression], dict[tuple[int, int], int]]:
+        items: list[Expression] = []
+        places: dict[tuple[int, int], int] = {}
+        for i, rule in enumerate(self.rules):
+            if rule.formula is None:
+                continue
+            places[i, -1] = len(items)
+            items.append(rule.formula)
+            for j in range(self.n_states):
+                places[i, j] = len(items)
+                items.append(derivative(rule.formula, j))
+        return items, places
+
+    @property
+    def _places(self) -> dict[tuple[int, int], int]:
+        return self._items[1]
+
+    @cached_property
+    def _program(self) -> Any:
+        return compiled(self._items[0])
+
+
+def read_starts(
+    given: Sequence[tuple[str, Start]],
+    variables: Sequence[str],
+    outputs: Sequence[str],
+    values: Mapping[str, float],
+) -> Starts | None:
+    """Return the rules of `Physics(start=...)` for these columns, or None if there are none."""
+    rules = []
+    for name, start in given:
+        if name not in outputs:
+            raise InputError(
+                f"Physics(start=...) names '{name}', which is not a state."
+                f"{suggestion(name, outputs)} The states are {quoted(outputs)}."
+            )
+        state = list(outputs).index(name)
+        if isinstance(start, tuple):
+            rules.append(StartRule(state, range=start))
+            continue
+        if isinstance(start, str):
+            known = {key: Number(value) for key, value in values.items()}
+            formula = substitute(parse(start, variables, set(known)), known)
+        else:
+            formula = Number(float(start))
+        rules.append(StartRule(state, formula))
+    return Starts(tuple(rules), len(outputs)) if rules else None
+
+
+def checked_start(what: str, value: Any) -> Start:
+    """Return a start as a number, a text or a range; refuse anything else."""
+    if isinstance(value, str) and value.strip():
+        return value.strip()
+    numbers = [value] if isinstance(value, int | float) else value
+    is_numbers = isinstance(numbers, Sequence) and not isinstance(numbers, str)
+    if is_numbers and len(numbers) in (1, 2) and all(map(_is_number, numbers)):
+        if len(numbers) == 1:
+            return float(numbers[0])
+        low, high = float(numbers[0]), float(numbers[1])
+        if low < high:
+            return low, high
+    raise InputError(
+        f"{what} must be a number, a range such as (0, 10), or a formula such as 'N - I'; "
+        f"got {value!r}."
+    )
+
+
+def parse_start(text: str) -> tuple[str, Start]:
+    """Return the state and its start in "h = 0..10", "h = 3" or "S = N - I - R"."""
+    name, sign, value = (part.strip() for part in text.partition("="))
+    name = name.strip("`")
+    if not sign or not name or not value:
+        raise InputError(
+            f"A start must be such as 'h = 3', 'h = 0..10' or 'S = N - I'; got '{text}'."
+        )
+    low, dots, high = value.partition("..")
+    try:
+        numbers = (float(low), float(high)) if dots else float(value)
+    except ValueError:
+        if dots:
+            raise InputError(
+                f"A range of starts must be such as 'h = 0..10'; got '{text}'."
+            ) from None
+        return name, value
+    return name, checked_start(f"The start of '{name}'", numbers)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)

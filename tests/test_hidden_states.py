@@ -1,0 +1,182 @@
+"""Hidden states: estimated with the constants; what the data do not determine is named."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+import orthoreg as og
+from orthoreg._common.errors import DataError, InputError
+
+PREDATORS = {"prey": "a*prey - 0.4*prey*predators", "predators": "c*prey*predators - d*predators"}
+
+
+def simulated(field, start, times, measured, noise, seed=0):
+    """Return measured columns of a simulated run with relative noise, and all states."""
+    full = solve_ivp(
+        field, (times[0], times[-1]), start, t_eval=times, rtol=1e-9, atol=1e-9
+    ).y.T  # fmt: skip
+    x = full[:, measured]
+    noise = noise * x.std(axis=0) * np.random.default_rng(seed).standard_normal(x.shape)
+    return x + noise, full
+
+
+def predator_and_prey(noise, seed=0):
+    t = np.arange(0, 40, 0.2)
+    x, full = simulated(
+        lambda t, x: [1.1 * x[0] - 0.4 * x[0] * x[1], 0.1 * x[0] * x[1] - 0.4 * x[1]],
+        [10.0, 5.0], t, [0], noise, seed,
+    )  # fmt: skip
+    return og.Dataset.from_arrays(x, t, names=["prey"], hidden=["predators"]), full
+
+
+@pytest.fixture(scope="module")
+def hunted():
+    data, truth = predator_and_prey(0.03)
+    return og.OrthoReg(physics=og.Physics(equations=PREDATORS)).fit(data), data, truth
+
+
+def test_constants_and_hidden_states_are_estimated(hunted):
+    model, data, truth = hunted
+    for name, value in {"a": 1.1, "c": 0.1, "d": 0.4}.items():
+        low, high = model.parameter_intervals_[name]
+        assert low < value < high
+        assert high - low < 0.2 * value
+    error = model.forecast(data)[0].x[:, 1] - truth[:, 1]
+    assert np.sqrt(np.mean(error**2)) < 0.05 * truth[:, 1].std()
+
+
+def test_the_verdict_reads_the_measured_state(hunted):
+    model, data, _ = hunted
+    summary = model.summary(data)
+    assert summary.verdict.code == "explained"
+    score = {one.equation: one for one in summary.scores.equations}["predators"]
+    assert score.judged_by == "prey"
+    assert any("predators was not measured" in note for note in summary.notes)
+
+
+def test_a_wrong_equation_of_a_hidden_state_is_called_wrong():
+    data, _ = predator_and_prey(0.01)
+    equations = {"prey": "a*prey - 0.4*prey*predators", "predators": "c*prey - d*predators"}
+    summary = og.OrthoReg(physics=og.Physics(equations=equations)).fit(data).summary(data)
+    assert summary.verdict.code in ("not-explained", "roughly-explained")
+    assert summary.advice
+
+
+def test_a_model_file_keeps_hidden_states(hunted, tmp_path):
+    model, data, _ = hunted
+    model.save(tmp_path / "model.orthoreg")
+    again = og.load(tmp_path / "model.orthoreg")
+    assert again.schema_.hidden == ("predators",)
+    assert np.allclose(again.forecast(data)[0].x, model.forecast(data)[0].x)
+
+
+def test_data_without_the_hidden_column_are_accepted(hunted):
+    model, data, _ = hunted
+    plain = og.Dataset.from_arrays(data.states[:, :1], data.times, names=["prey"])
+    assert np.allclose(model.forecast(plain)[0].x, model.forecast(data)[0].x, rtol=1e-6)
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.03])
+def test_a_scale_that_the_data_do_not_determine_is_named(noise, tmp_path):
+    data, _ = predator_and_prey(noise)
+    equations = {**PREDATORS, "prey": "a*prey - b*prey*predators"}
+    model = og.OrthoReg(physics=og.Physics(equations=equations)).fit(data)
+    assert model.undetermined_.constants == ("b",)
+    assert model.undetermined_.states == ("predators",)
+    assert math.isnan(model.parameters_["b"])
+    assert model.parameters_["d"] == pytest.approx(0.4, rel=0.05)
+    assert any("b does not follow from the data" in note for note in model.summary(data).notes)
+    model.save(tmp_path / "model.orthoreg")
+    assert og.load(tmp_path / "model.orthoreg").undetermined_ == model.undetermined_
+
+
+def tanks(noise, seed=0):
+    """Two tanks, the upper one without a sensor, with a switched inflow."""
+    t = 0.3 * np.arange(1000)
+    inflow = 0.5 + 0.4 * np.sign(np.sin(0.13 * t) + 1e-3)
+    states, x = [], np.array([1.0, 1.0])
+    for u in inflow:
+        states.append(x)
+        for _ in range(30):
+            upper, lower = np.sqrt(np.maximum(x, 0))
+            x = x + 0.01 * np.array([0.4 * u - 0.3 * upper, 0.3 * upper - 0.25 * lower])
+    y = np.array(states)[:, 1:]
+    y = y + noise * y.std() * np.random.default_rng(seed).standard_normal(y.shape)
+    return og.Dataset.from_arrays(
+        y, t, inflow[:, None], names=["y"], input_names=["u"], hidden=["h"]
+    )
+
+
+def test_a_tank_without_a_sensor():
+    equations = {"h": "-a*sqrt(h) + b*u", "y": "a*sqrt(h) - d*sqrt(y)"}
+    data = tanks(0.01)
+    model = og.OrthoReg(physics=og.Physics(equations=equations, start={"h": (0.1, 5)})).fit(data)
+    assert model.parameters_ == pytest.approx({"a": 0.3, "b": 0.4, "d": 0.25}, rel=0.02)
+    assert model.undetermined_ is None
+
+
+def test_combinations_of_constants_are_named():
+    equations = {"h": "-a*sqrt(h) + b*u", "y": "c*sqrt(h) - d*sqrt(y)"}
+    model = og.OrthoReg(physics=og.Physics(equations=equations, start={"h": (0.1, 5)}))
+    model.fit(tanks(0.01))
+    assert set(model.undetermined_.constants) == {"a", "b", "c"}
+    assert set(model.undetermined_.combinations) == {"a*c", "b*c**2"}
+    assert model.parameters_["d"] == pytest.approx(0.25, rel=0.02)
+
+
+def test_an_open_equation_of_a_hidden_state():
+    t = np.arange(0, 150, 0.3)
+    x, _ = simulated(
+        lambda t, x: [x[0] - x[0] ** 3 / 3 - x[1] + 0.5, 0.08 * (x[0] + 0.7 - 0.8 * x[1])],
+        [0.0, 0.0], t, [0], 0.02,
+    )  # fmt: skip
+    data = og.Dataset.from_arrays(x, t, names=["v"], hidden=["w"])
+    physics = og.Physics(equations={"v": "a*v - b*v**3 - w + 0.5", "w": "..."})
+    model = og.OrthoReg("poly(2)", physics=physics).fit(data)
+    row = dict(zip(model.feature_names_, model.coefficients_[1], strict=True))
+    used = {name: value for name, value in row.items() if value}
+    assert used == pytest.approx({"1": 0.056, "v": 0.08, "w": -0.064}, rel=0.05)
+
+
+def test_given_starts_hold():
+    t = np.arange(14.0)
+    x, _ = simulated(
+        lambda t, x: [-1.8 * x[0] * x[1] / 763, 1.8 * x[0] * x[1] / 763 - 0.45 * x[1]],
+        [760.0, 3.0], t, [1], 0.02,
+    )  # fmt: skip
+    data = og.Dataset.from_arrays(x, t, names=["I"], hidden=["S", "R"])
+    physics = og.Physics(
+        equations={"S": "-beta*S*I/N", "I": "beta*S*I/N - gamma*I", "R": "gamma*I"},
+        values={"N": 763},
+        start={"S": "N - I - R", "R": 0},
+    )
+    model = og.OrthoReg(physics=physics).fit(data)
+    assert model.parameters_ == pytest.approx({"beta": 1.8, "gamma": 0.45}, rel=0.05)
+    first = model.forecast(data)[0].x[0]
+    assert first[2] == pytest.approx(0, abs=0.1)
+    assert first.sum() == pytest.approx(763, abs=0.1)
+
+
+@pytest.mark.parametrize(
+    ("hidden", "words"),
+    [
+        (["prey"], "a column of"),
+        (["wolves"], "'predators', which is not an equation"),
+        (["predators", "wolves"], "'wolves' is in no equation of a measured state"),
+    ],
+)
+def test_mistakes_are_named(hidden, words):
+    t = np.arange(0, 20, 0.2)
+    x = 10 + np.sin(t)[:, None]
+    with pytest.raises((DataError, InputError), match=words):
+        data = og.Dataset.from_arrays(x, t, names=["prey"], hidden=hidden)
+        og.OrthoReg(physics=og.Physics(equations=PREDATORS)).fit(data)
+
+
+@pytest.mark.parametrize("start", [(3, 1), "q +", [1, 2, 3], True, {"a": 1}])
+def test_a_start_is_checked(start):
+    with pytest.raises(InputError):
+        physics = og.Physics(equations=PREDATORS, start={"predators": start})
+        og.OrthoReg(physics=physics).fit(predator_and_prey(0.03)[0])
