@@ -68,8 +68,8 @@ class AbstractExports(abc.ABC):
 
     @property
     def parameters_(self) -> dict[str, float]:
-        """Constants inside the used terms and in known equations, and delays, by name; NaN if the data
-        do not determine a constant."""
+        """Constants inside the used terms and in known equations, and delays, by name; NaN if the
+        data do not determine a constant."""
         used = self.field_.features.only(np.flatnonzero(self.support_.any(axis=0)).tolist())
         in_use = frozenset().union(*(parameters_of(term) for term in used.terms))
         values = (
