@@ -160,7 +160,6 @@ SEARCH_EFFORT = Effort(
     max_length=200,
     max_misfit_growth=4.0,
     min_sigma=ROUNDING_FLOOR,
-    starts_near=True,
 )
 """Segments of 8, 20, 50, 125 and 200 steps. Constants converge to a small fraction of their
 standard errors."""
