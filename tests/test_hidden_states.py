@@ -180,3 +180,49 @@ def test_a_start_is_checked(start):
     with pytest.raises(InputError):
         physics = og.Physics(equations=PREDATORS, start={"predators": start})
         og.OrthoReg(physics=physics).fit(predator_and_prey(0.03)[0])
+
+
+def test_a_hidden_state_that_starts_at_zero():
+    """Terms with it are zero at a constant course, and its scale is open although its start is
+    given."""
+    t = np.arange(0, 20, 0.1)
+    x, _ = simulated(
+        lambda t, x: [2 - 1.5 * x[0], 3 * x[0] - 0.3 * x[1]], [0.0, 0.0], t, [1], 0.01
+    )  # fmt: skip
+    data = og.Dataset.from_arrays(x, t, names=["protein"], hidden=["rna"])
+    physics = og.Physics(
+        equations={"rna": "k - d*rna", "protein": "s*rna - e*protein"}, start={"rna": 0}
+    )
+    model = og.OrthoReg(physics=physics).fit(data)
+    found = model.undetermined_
+    assert set(found.constants) == {"k", "s"} and found.combinations == ("k*s",)
+    assert found.states == ("rna",)
+
+
+def test_constants_inside_terms_of_given_equations():
+    t = np.arange(0, 60, 0.2)
+    x, _ = simulated(
+        lambda t, x: [
+            x[0] * (1 - 0.2 * x[0]) - x[0] * x[1] / (1 + 0.8 * x[0]),
+            0.9 * x[0] * x[1] / (1 + 0.8 * x[0]) - 0.3 * x[1],
+        ],
+        [1.0, 1.0], t, [0], 0.01,
+    )  # fmt: skip
+    data = og.Dataset.from_arrays(x, t, names=["x"], hidden=["y"])
+    equations = {"x": "r*x - 0.2*x**2 - x*y/(1 + k*x)", "y": "0.9*x*y/(1 + k*x) - d*y"}
+    model = og.OrthoReg(physics=og.Physics(equations=equations)).fit(data)
+    assert model.parameters_ == pytest.approx({"r": 1, "k": 0.8, "d": 0.3}, rel=0.05)
+
+
+def test_states_without_values_of_the_equations_are_left():
+    """Noise makes levels of an empty tank negative, where the square root has no value."""
+    t = np.arange(0, 16, 0.05)
+    x, _ = simulated(lambda t, x: [-0.5 * x[0], x[0] - 2 * x[1]], [3.0, 0.0], t, [1], 0.02)
+    data = og.Dataset.from_arrays(x, t, names=["y"], hidden=["h"])
+    assert (x < 0).any()
+    from orthoreg.fitting import _hidden as module
+
+    physics = og.Physics(equations={"h": "-a*h", "y": "h - b*sqrt(y)**2"}, start={"h": (0.1, 10)})
+    recipe = og.OrthoReg(physics=physics).recipe()
+    estimate = module._estimated(recipe, data)
+    assert estimate.named == pytest.approx({"a": 0.5, "b": 2}, rel=0.1)

@@ -1,5 +1,7 @@
 """Constants that differ between runs, with their distribution."""
 
+import warnings
+
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
@@ -91,3 +93,23 @@ def test_a_name_that_no_equation_has_is_refused():
     data, _ = pendulums(2)
     with pytest.raises(InputError, match="per_run.*'q'"):
         og.OrthoReg(physics=og.Physics(equations=KNOWN, per_run=["q"])).fit(data)
+
+
+def test_the_rate_of_a_constant_does_not_contradict_anything():
+    """Its rate is a rounding error, which the library would explain."""
+    rng = np.random.default_rng(0)
+    t = np.array([0, 0.25, 0.5, 1, 2, 3.5, 5, 7, 9, 12, 24])
+    runs = []
+    for _ in range(6):
+        ka, ke, V = np.array([1.5, 0.09, 0.5]) * np.exp([0.4, 0.2, 0.15] * rng.normal(size=3))
+        x = 4 * ka / V / (ka - ke) * (np.exp(-ke * t) - np.exp(-ka * t))
+        runs.append((x + 0.1 * rng.standard_normal(len(t)))[:, None])
+    data = og.Dataset.from_arrays(runs, t, names=["conc"], hidden=["gut"])
+    physics = og.Physics(
+        equations={"gut": "-ka*gut", "conc": "ka*gut/V - ke*conc"},
+        start={"gut": 4}, per_run=["ka", "ke", "V"],
+    )  # fmt: skip
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = og.OrthoReg(physics=physics).fit(data)
+    assert model.schema_.per_run[1].center == pytest.approx(0.09, rel=0.2)

@@ -235,9 +235,11 @@ def _check(bound: Bound, names: tuple[str, ...], data: Dataset) -> None:
 
 
 def _field(bound: Bound, support: Mask, n_variables: int) -> HybridField:
-    """Return the field with given coefficients, and with all named constants and coefficients of
-    other terms equal to one."""
+    """Return the field with given coefficients, and with all named constants, coefficients of
+    other terms and parameters inside terms equal to one, unless they have values."""
     known, features = bound.knowledge, bound.features
+    if not features.values:
+        features = features.with_values([1.0] * len(features.parameters))
     coefficients = np.where(known.given, known.low, support.astype(float))
     for product in known.constants:
         coefficients[product.equation, product.term] = product.number

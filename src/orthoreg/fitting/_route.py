@@ -57,8 +57,9 @@ def fit_all(recipes: Sequence[Recipe], observed: AnyRows) -> list[Fit]:
         raise InputError("A fit needs at least 2 samples; the data have 1.")
     chosen = [choose_terms(recipe, prepare(recipe, observed)) for recipe in recipes]
     solutions = first.solver.solve_all([task for task, _ in chosen])
-    for (task, _), solution in zip(chosen, solutions, strict=True):
-        warn_of_contradictions(task, solution)
+    for recipe, (task, _), solution in zip(recipes, chosen, solutions, strict=True):
+        if recipe.physics is None or not recipe.physics.per_run:  # else runs may have few samples
+            warn_of_contradictions(task, solution)
     return [
         finish(recipe, task, solution, selection)
         for recipe, (task, selection), solution in zip(recipes, chosen, solutions, strict=True)

@@ -11,13 +11,13 @@ from collections.abc import Sequence
 from typing import NamedTuple, final
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
 from .._common.progress import progress
 from . import _limits as limits
 from ._problem import Problem
 from ._segments import cut, input_nodes
-from ._sensitivities import step_maps
+from ._sensitivities import step_ends, step_maps
 
 
 @final
@@ -56,6 +56,7 @@ def estimate_hidden(
     misfits: list[float] = []
     tried, agreeing = 0, 0
     n_starts = limits.HIDDEN_STARTS
+    n_agreeing = limits.HIDDEN_AGREEING if len(hidden) else limits.MEASURED_AGREEING
     if np.any(problem.field.weights):
         n_starts = limits.HIDDEN_STARTS_RESIDUAL
     with np.errstate(all="ignore"), progress("Estimating hidden states", 1.0) as show:
@@ -69,10 +70,10 @@ def estimate_hidden(
             if best is None or point.misfit < best.misfit:
                 best = point
             agreeing = sum(misfit < limits.HIDDEN_AGREES * best.misfit for misfit in misfits)
-            is_good = best.misfit < limits.HIDDEN_MISFIT
+            is_good = best.misfit < limits.HIDDEN_MISFIT or not len(hidden)
             if initial is not None:
                 break
-            if (is_good or tried >= n_starts / 2) and agreeing >= limits.HIDDEN_AGREEING:
+            if (is_good or tried >= n_starts / 2) and agreeing >= n_agreeing:
                 break
     if best is None:
         return None
@@ -107,19 +108,21 @@ def natural_sizes(
     problem: Problem, states: Float[np.ndarray, "N n"], sizes: Float[np.ndarray, " n"]
 ) -> Float[np.ndarray, " P"]:
     """Return the size of each constant with which its term alone would move its state by `sizes`
-    in the time in which measured states move by theirs; 1 for parameters inside terms."""
+    in the time in which measured states move by theirs; 1 for parameters inside terms, and for
+    terms that are zero."""
     data, constants = problem.data, problem.constants
     rates = sizes / _time_scale(problem)
     variables = states if data.inputs is None else np.hstack([states, data.inputs])
     terms = problem.field.features
     result = np.ones(constants.size)
     with np.errstate(all="ignore"):
-        columns = terms.columns(variables.T, np, np.asarray(terms.values))
+        columns = terms.columns(variables.T, np, problem.field.parameters)
         for i, k in enumerate(constants.lead):
             values = np.broadcast_to(columns[constants.columns[k]], len(variables))
             finite = values[np.isfinite(values)]
             size = float(np.sqrt(np.mean(finite**2))) if len(finite) else 1.0
-            result[i] = rates[constants.rows[k]] / max(size, 1e-300)
+            if size > 0:  # else the term does not act at these states
+                result[i] = rates[constants.rows[k]] / size
     return np.where(np.isfinite(result) & (result > 0), result, 1.0)
 
 
@@ -217,7 +220,9 @@ class _Draw:
     def _started(
         self, states: Float[np.ndarray, "N n"], rng: np.random.Generator
     ) -> Float[np.ndarray, "N n"]:
-        """Return the states with the hidden ones constant where their first value is known."""
+        """Return the states with the hidden ones constant where their first value is known, at this
+        value or at another level. A state that starts at zero keeps its course, since terms with it
+        would have no size."""
         problem, starts = self._problem, self._problem.starts
         if starts is None:
             return states
@@ -229,8 +234,9 @@ class _Draw:
         z = states if inputs is None else np.hstack([states, inputs])
         known = starts.values(z[self._first].T).T
         for j in self._hidden:
-            if starts.of(j) is not None:
-                states[:, j] = known[:, j]
+            if starts.of(j) is not None and known[:, j].any():
+                level = np.exp(limits.LEVEL_SPREAD * rng.normal()) if rng.integers(2) else 1.0
+                states[:, j] = level * known[:, j]
         return states
 
 
@@ -299,6 +305,7 @@ class _Descent:
         hidden = ~self._problem.measured
         p, sizes = start.p, start.sizes
         at = np.moveaxis(start.states[self.segments.rows], 2, 1)
+        at = self._in_domain(p, at, self._last_valid(p, at), 1)
         substeps = self._substeps(p, at, sizes)
         prior = 1 / (limits.HIDDEN_PRIOR * start.natural) ** 2
         path: list[float] = []
@@ -396,6 +403,9 @@ class _Descent:
             step = self._step(system, p, sizes, mean, prior, damping)
             trial = None if step is None else (np.clip(p + step[0], *self._bounds), at + step[1])
             new = None if trial is None else self._system(*trial, std, mean, prior, substeps)
+            if trial is not None and new is None:
+                trial = trial[0], self._in_domain(*trial, at, substeps)
+                new = self._system(*trial, std, mean, prior, substeps)
             if trial is None or new is None or not new.cost < system.cost:
                 damping *= 10
                 if damping > limits.MAX_DAMPING:
@@ -408,6 +418,45 @@ class _Descent:
                 break
         return p, at, system.cost
 
+    def _in_domain(
+        self, p: np.ndarray, at: Float[np.ndarray, "T n B"], other: np.ndarray, substeps: int
+    ) -> Float[np.ndarray, "T n B"]:
+        """Return the states, moved to `other` ones in rows where the equations have no value, such
+        as sqrt(h) of a negative h."""
+        for share in limits.DOMAIN_SHARES:
+            is_lost = ~self._has_values(p, at, substeps) & self._is_step
+            if not is_lost.any():
+                break
+            moved = (1 - share) * at[:-1] + share * other[:-1]
+            at = np.concatenate([np.where(is_lost[:, None], moved, at[:-1]), at[-1:]])
+        return at
+
+    def _last_valid(
+        self, p: np.ndarray, at: Float[np.ndarray, "T n B"]
+    ) -> Float[np.ndarray, "T n B"]:
+        """Return the states of the last row before each row in which the equations have values."""
+        length = len(at) - 1
+        valid = self._has_values(p, at, 1)
+        rows = np.where(valid, np.arange(length)[:, None], valid.argmax(axis=0))
+        rows = np.maximum.accumulate(rows, axis=0)
+        return np.concatenate([np.take_along_axis(at[:-1], rows[:, None], axis=0), at[-1:]])
+
+    def _has_values(
+        self, p: np.ndarray, at: Float[np.ndarray, "T n B"], substeps: int
+    ) -> Bool[np.ndarray, "L B"]:
+        field, nodes = self._problem.field_at(p), self._inputs(substeps)
+        ends = step_ends(field, at, self.segments, nodes, substeps)
+        return np.isfinite(ends).all(axis=0).T
+
+    def _inputs(self, substeps: int) -> np.ndarray | None:
+        """Return the inputs in all steps."""
+        if substeps not in self._nodes:
+            problem = self._problem
+            self._nodes[substeps] = input_nodes(
+                problem.data, problem.inputs, self.segments, substeps
+            )
+        return self._nodes[substeps]
+
     def _system(
         self,
         p: np.ndarray,
@@ -419,13 +468,8 @@ class _Descent:
     ) -> _System | None:
         """Return the system at a point, or None if it is not finite."""
         problem = self._problem
-        if substeps not in self._nodes:
-            self._nodes[substeps] = input_nodes(
-                problem.data, problem.inputs, self.segments, substeps
-            )
-        maps = step_maps(
-            problem.field_at(p), len(p), at, self.segments, self._nodes[substeps], substeps
-        )
+        nodes = self._inputs(substeps)
+        maps = step_maps(problem.field_at(p), len(p), at, self.segments, nodes, substeps)
         is_step = self._is_step[:, :, None]
         scale = np.where(is_step, 1 / np.where(is_step, std, 1.0), 0.0)
         x = np.moveaxis(at, 1, 2)

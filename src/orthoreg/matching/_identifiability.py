@@ -56,12 +56,34 @@ def undetermined_directions(
         chosen = axes[:, is_open]
         if chosen.size:  # with as many zeros as possible
             chosen = null_space(null_space(_cleaned(chosen).T)).T
-        moves = np.abs(np.einsum("bnp,pd->bnd", solved[:, :, : len(size)], size[:, None] * chosen))
-        changes = moves.max(axis=(0, 2), initial=0.0) / largest
+        changes = _moved_states(problem, stage, solved[:, :, : len(size)], size[:, None] * chosen)
+        changes = changes / largest
     free = ~problem.measured & (changes > limits.INVOLVED * changes.max(initial=0.0))
     return size[:, None] / np.where(stage.p != 0, stage.p, 1.0)[:, None] * chosen, tuple(
         np.flatnonzero(free).tolist()
     )
+
+
+def _moved_states(
+    problem: Problem,
+    stage: Stage,
+    by_constants: Float[np.ndarray, "B n P"],
+    directions: Float[np.ndarray, "P d"],
+) -> Float[np.ndarray, " n"]:
+    """Return the largest change of each state, per change of the constants along a direction, with
+    other first states. A state that starts at a given value may change later."""
+    starts, changes = stage.normal.states[0], np.zeros(len(problem.sizes))
+
+    def states(p: np.ndarray, starts: np.ndarray) -> np.ndarray:
+        return problem.simulate(p, starts, stage.segments, stage.substeps).states
+
+    before = states(stage.p, starts)
+    for direction in directions.T:
+        step = limits.MOVED_STATES * direction
+        after = states(stage.p + step, starts - (by_constants @ step).T)
+        moved = np.abs(after - before).max(axis=(0, 2)) / limits.MOVED_STATES
+        changes = np.maximum(changes, np.where(np.isfinite(moved), moved, np.inf))
+    return changes
 
 
 def _is_without_effect(problem: Problem, stage: Stage, step: Float[np.ndarray, " P"]) -> bool:

@@ -479,12 +479,17 @@ HIDDEN_STARTS_RESIDUAL = 4
 """The same for fields with a residual, whose derivatives take a hundred times as long."""
 HIDDEN_AGREEING = 3
 """Starting points that must lead to the smallest misfit before the others are left out."""
+MEASURED_AGREEING = 2
+"""The same if all states are measured, whatever the misfit: constants of runs are not free yet."""
 HIDDEN_AGREES = 1.01
 """Dimensionless. Misfits within this factor of the smallest one count as the same."""
 HIDDEN_MISFIT = 2.0
 """Noise variances. Above this, at least half of the starting points are tried."""
 HIDDEN_SPREAD = 0.7
 """Standard deviation of the logarithm of a constant relative to its natural size."""
+LEVEL_SPREAD = 1.0
+"""Standard deviation of the logarithm of the level of a hidden state relative to its first value,
+in half of the starting points. A tank that starts empty may overflow later."""
 HIDDEN_TOLERANCES = (1.0, 0.3, 0.1, 0.03, 0.01, 1e-3, 1e-4)
 """Standard deviations of the gaps that add up over a run, in sizes of the states."""
 HIDDEN_STEPS = 15
@@ -505,6 +510,8 @@ HIDDEN_ACCURACY = 1e-3
 """Sizes of the states. Integration error along a run."""
 HIDDEN_SUBSTEPS = 16
 """Substeps between rows at most."""
+DOMAIN_SHARES = (0.5, 0.8, 1.0)
+"""Shares by which states at which the equations have no value move to earlier ones, in turn."""
 HIDDEN_RIDGE = 1e-10
 """Inverse squared sizes. Precision added against singular systems."""
 START_STD = 1e-5
@@ -516,6 +523,8 @@ DOUBTFUL = 1e-6
 the best determined one may not be determined at all. This is tested by a match."""
 MOVED = 0.1
 """Relative change of the constants in this test."""
+MOVED_STATES = 1e-4
+"""The same in the derivative of hidden states along a direction."""
 MOVED_EVALUATIONS = 30
 """Steps of its match at most."""
 MOVED_TOLERANCE = 1e-3
