@@ -30,6 +30,7 @@ from benchmarks import (
     suite,
     sweeps,
     truth,
+    unmeasured,
 )
 from benchmarks.guard import guard
 
@@ -46,6 +47,7 @@ BENCHMARKS = {
     "knowledge": knowledge,
     "dysts": dysts,
     "truth": truth,
+    "unmeasured": unmeasured,
     "ablations": ablations,
     "sweeps": sweeps,
     "shape": shape,
@@ -91,7 +93,7 @@ def write_pages() -> None:
     write_tables("residuals", residuals.residuals_table)
     write_tables("defaults", defaults.defaults_tables)
     write_tables("beyond", beyond.beyond_table)
-    for name in ("scale", "dysts", "truth", "ablations", "shape"):
+    for name in ("scale", "dysts", "truth", "unmeasured", "ablations", "shape"):
         record = RECORDS / f"{name}.json"
         if record.exists():
             text = BENCHMARKS[name].page(json.loads(record.read_text()))

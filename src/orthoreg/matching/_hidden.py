@@ -446,7 +446,7 @@ class _Descent:
     ) -> Bool[np.ndarray, "L B"]:
         field, nodes = self._problem.field_at(p), self._inputs(substeps)
         ends = step_ends(field, at, self.segments, nodes, substeps)
-        return np.isfinite(ends).all(axis=0).T
+        return np.asarray(np.isfinite(ends).all(axis=0)).T
 
     def _inputs(self, substeps: int) -> np.ndarray | None:
         """Return the inputs in all steps."""

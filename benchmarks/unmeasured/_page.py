@@ -1,0 +1,173 @@
+"""The page on hidden states, constants per run, maps and identifiability."""
+
+from collections.abc import Sequence
+from statistics import median
+from typing import Any
+
+Row = dict[str, Any]
+
+ABOUT = {
+    "flu in a boarding school": "Counts of pupils in bed on 14 days; susceptible and recovered "
+    "pupils are hidden. `S' = -beta*S*I/N`, `I' = beta*S*I/N - gamma*I`, `R' = gamma*I`, "
+    '`start={"S": "N - I - R", "R": 0}`. Real data, compared with published values.',
+    "FitzHugh-Nagumo, poly(2)": "500 rows of v with 2% noise, w hidden. "
+    "`v' = a*v - b*v**3 - w + 0.5`, `w' = ...`. The stimulus 0.5 is given: with a free one, the "
+    "zero of w would not be determined.",
+    "FitzHugh-Nagumo, poly(3)": "The same with a larger library, in which the system also has "
+    "another form: with `W = w - a*v + b*v**3`, `v' = 0.5 - W`, and the terms of W' are `1`, `v`, "
+    "`v**2`, `v**3`, `W` and `v**2*W`. Only the number of terms can exclude this form.",
+    "Lorenz from x": "500 rows of x with 1% noise; y and z are hidden. Structure given.",
+    "Lorenz from x, free scale": "The same with `y' = rho*x - p*x*z - y` and `z' = q*x*y - b*z`.",
+    "Rossler from y": "600 rows of y with 1% noise; x and z are hidden. Structure given.",
+    "Rossler from y, free scale": "The same with `x' = -y - k*z`.",
+    "two tanks": "1,000 rows of the lower level with 1% noise, the level of the upper tank hidden, "
+    "a stepped inflow. `h' = b*u - a*sqrt(abs(h))`, `y' = a*sqrt(abs(h)) - d*sqrt(abs(y))`. The "
+    "forecast is that of a second run with another inflow, from the first 50 rows. Its error is "
+    "relative to the standard deviation of the level without noise.",
+    "two tanks with overflow": "The same with `- c*(h - H + abs(h - H))` in h': above the rim, H, "
+    "the upper tank overflows.",
+    "one compartment, 12 subjects": "A dose is absorbed from the gut, which is hidden: "
+    "`gut' = -ka*gut`, `conc' = ka*gut/V - ke*conc`; 11 samples per subject with 5% noise, ka, ke "
+    "and V per subject. 20 new subjects are forecast after three samples (up to 1 h) and a zero.",
+    "theophylline": "The same equations for 12 real subjects, compared with the fit of nlme.",
+    "20 pendulums": "Runs of 200 rows with 2% noise, a coefficient of sin(theta) per run. The "
+    "known lengths of ten pendulums give g, and g the other ten lengths.",
+    "logistic map": "500 rows with 1% noise, library `poly(3)`.",
+    "Henon map": "500 rows with 1% noise, library `poly(3)`.",
+    "Ricker map": "500 rows with 1% noise, library `poly(2) + x*exp(-c*x)`.",
+    "Ricker map, discovered": "The same rows without a library: `og.discover(data).best`.",
+    "cost of a hidden state": "1,000 rows of prey with 2% noise, predators hidden, six constants.",
+    "cost of constants per run": "100 runs of 100 rows of pendulums of different length. The "
+    "shared fit has pendulums of equal length.",
+    "mistakes": "One mistake each: the error must name it in one line.",
+}
+TEN = "identifiability: "
+
+
+def render(record: Row) -> str:
+    """Return the section of the benchmarks page."""
+    text = (
+        "## What is not in the table\n\nHidden states, constants per run and maps, compared with "
+        f"targets ([details](unmeasured.md)). Revision {record['revision']}.\n\n"
+    )
+    return text + _overview(record["rows"])
+
+
+def page(record: Row) -> str:
+    """Return the page with all cases."""
+    rows = record["rows"]
+    text = (
+        "# What is not in the table\n\n"
+        f"Written by `python -m benchmarks unmeasured`; revision {record['revision']} of the "
+        "source. Fits with hidden states (`hidden=[...]`), constants per run "
+        "(`Physics(per_run=[...])`), and of maps (`discrete=True`). Noise is relative to the "
+        "standard deviation of each measured column. Fits use default settings. Every case is "
+        "repeated with five seeds of the noise, except for real data, identifiability and cost. "
+        "Targets were fixed before the first run.\n\n"
+    )
+    text += _overview(rows)
+    for name in _names(rows):
+        if not name.startswith(TEN):
+            text += f"\n## {name[0].upper()}{name[1:]}\n\n{ABOUT[name]}\n\n"
+            text += _checks([row for row in rows if row["case"] == name])
+    text += (
+        "\n## Identifiability\n\nTen systems with a hidden state and 1% noise; in half of them, "
+        "the data do not determine all constants. An answer is correct if `undetermined_` names "
+        "all constants, and all hidden states, that are not determined, and no others, or if "
+        "`parameters_` has only products of such constants.\n\n"
+    )
+    return text + _ten([row for row in rows if row["case"].startswith(TEN)]) + _failures(rows)
+
+
+def _names(rows: Sequence[Row]) -> list[str]:
+    return list(dict.fromkeys(row["case"] for row in rows))
+
+
+def _overview(rows: Sequence[Row]) -> str:
+    lines = [["case", "fits", "fits that meet all targets", "CPU seconds of a fit"], ["---"] * 4]
+    groups = {name: [row for row in rows if row["case"] == name] for name in _names(rows)}
+    ten = [row for row in rows if row["case"].startswith(TEN)]
+    groups = {name: group for name, group in groups.items() if group[0] not in ten}
+    if ten:
+        groups["identifiability, ten systems"] = ten
+    for name, group in groups.items():
+        seconds = [row["fit_seconds"] for row in group if "fit_seconds" in row]
+        met = sum(_is_met(row) for row in group)
+        shown = f"{median(seconds):.1f}" if seconds else "-"
+        lines.append([name, str(len(group)), f"{met} of {len(group)}", shown])
+    return _table(lines)
+
+
+def _is_met(row: Row) -> bool:
+    return row["status"] == "done" and all(one["met"] for one in row["checks"])
+
+
+def _checks(rows: Sequence[Row]) -> str:
+    done = [row for row in rows if row["status"] == "done"]
+    lines = [["quantity", "target", "result", "met"], ["---"] * 4]
+    for what in dict.fromkeys(one["what"] for row in done for one in row["checks"]):
+        these = [one for row in done for one in row["checks"] if one["what"] == what]
+        met = sum(one["met"] for one in these)
+        lines.append([_code(what), _code(these[0]["aim"]), _result(these), f"{met} of {len(rows)}"])
+    text = _table(lines) if done else ""
+    for key, label in (
+        ("possible_gain", "Gain with the true distribution and noise known"),
+        ("overflowing", "Share of rows in which the upper tank overflows"),
+    ):
+        values = [row[key] for row in done if key in row]
+        if values:
+            text += f"\n{label}: {_values(values)}.\n"
+    errors = [row["constant_errors"] for row in done if "constant_errors" in row]
+    if errors:
+        worst = {name: max(row[name] for row in errors) for name in errors[0]}
+        shown = ", ".join(f"{name} {100 * value:.2g}%" for name, value in worst.items())
+        text += f"\nLargest errors of constants: {shown}.\n"
+    return text
+
+
+def _result(checks: Sequence[Row]) -> str:
+    values = [one["value"] for one in checks]
+    if all(isinstance(value, float) for value in values):
+        return _values(values)
+    shown = list(dict.fromkeys("-" if value is None else _shown(value) for value in values))
+    return "; ".join(shown)
+
+
+def _shown(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else _code(str(value))
+
+
+def _values(values: Sequence[float]) -> str:
+    if len(values) == 1:
+        return f"{values[0]:.4g}"
+    return f"{median(values):.4g} ({min(values):.4g} to {max(values):.4g})"
+
+
+def _code(text: str) -> str:
+    """Return text in which Markdown finds no emphasis and no columns."""
+    return text.replace("|", "\\|").replace("*", "\\*")
+
+
+def _ten(rows: Sequence[Row]) -> str:
+    from ._ten import SYSTEMS
+
+    lines = [["system", "equations", "not determined", "answer", "correct"], ["---"] * 5]
+    for row in rows:
+        name = row["system"]
+        answer = row["checks"][0]["value"] if row["status"] == "done" else row["status"]
+        about = _code(SYSTEMS[name].about)
+        correct = "yes" if _is_met(row) else "no"
+        lines.append([name, about, SYSTEMS[name].answer, answer, correct])
+    return _table(lines)
+
+
+def _failures(rows: Sequence[Row]) -> str:
+    failed = [row for row in rows if row["status"] != "done"]
+    if not failed:
+        return ""
+    lines = [f"- **{row['id']}**: {row['status']}. {_code(row['error'])}" for row in failed]
+    return "\n## Failed\n\n" + "\n".join(lines) + "\n"
+
+
+def _table(lines: Sequence[Sequence[str]]) -> str:
+    return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
