@@ -205,7 +205,8 @@ def two_tanks(case: Result) -> Result:
     truth = {"a": 0.2, "b": 0.22, "d": 0.22} | ({"c": 0.25} if overflows else {})
     first = observed([test[:50]], t[:50], ["h", "y"], ["h"], 0.01, rng, [inputs[1][:50]])
     begin = model.forecast(first)[0].x[0]
-    y = model.simulate(begin, t, inputs[1][:, None]).x[:, 1]
+    level = model.state_names_.index("y")
+    y = model.simulate(begin, t, inputs[1][:, None]).x[:, level]
     error = np.sqrt(np.mean((y - test[:, 1]) ** 2)) / test[:, 1].std() if len(y) == rows else np.inf
     checks = [
         check("forecast error of y", error, error, 0.03, "at most 3% of its standard deviation")

@@ -119,8 +119,12 @@ def _checks(rows: Sequence[Row]) -> str:
             text += f"\n{label}: {_values(values)}.\n"
     errors = [row["constant_errors"] for row in done if "constant_errors" in row]
     if errors:
-        worst = {name: max(row[name] for row in errors) for name in errors[0]}
-        shown = ", ".join(f"{name} {100 * value:.2g}%" for name, value in worst.items())
+        worst = {name: [row[name] for row in errors] for name in errors[0]}
+        shown = ", ".join(
+            f"{name} {100 * max(values):.2g}%" if all(value == value for value in values)
+            else f"{name} not determined in {sum(value != value for value in values)}"
+            for name, values in worst.items()
+        )  # fmt: skip
         text += f"\nLargest errors of constants: {shown}.\n"
     return text
 
