@@ -113,3 +113,31 @@ def test_the_rate_of_a_constant_does_not_contradict_anything():
         warnings.simplefilter("error")
         model = og.OrthoReg(physics=physics).fit(data)
     assert model.schema_.per_run[1].center == pytest.approx(0.09, rel=0.2)
+
+
+def test_a_coefficient_that_differs_is_named_and_the_remedy_works():
+    data, lengths = pendulums(6)
+    library = "poly(1) + fourier(1)"
+    summary = og.OrthoReg(library).fit(data).summary(data)
+    advice = {item.code: item.text for item in summary.advice}
+    assert "The coefficient of sin(theta) in omega' differs between runs" in advice["per-run"]
+    physics = og.Physics(per_run={"omega": ["sin(theta)"]})
+    model = og.OrthoReg(library, physics=physics).fit(data)
+    assert model.summary(data).verdict.code == "explained"
+    values = [value for value, _, _ in model.per_run(data)["k_omega"].values()]
+    assert np.allclose(np.array(values) * lengths, -9.81, rtol=0.02)
+
+
+@pytest.mark.parametrize("library", ["poly(2)", "poly(1)"])
+def test_runs_that_do_not_differ_are_not_told_apart(library):
+    t, runs = np.arange(0, 20, 0.1), []
+    rng = np.random.default_rng(1)
+    for start in ([3.0, 4.0], [10.0, 5.0], [6.0, 1.0]):
+        x = solve_ivp(
+            lambda t, x: [1.1 * x[0] - 0.4 * x[0] * x[1], 0.1 * x[0] * x[1] - 0.4 * x[1]],
+            (0, 20), start, t_eval=t, rtol=1e-9, atol=1e-9,
+        ).y.T  # fmt: skip
+        runs.append(x + 0.02 * x.std(axis=0) * rng.standard_normal(x.shape))
+    data = og.Dataset.from_arrays(runs, t, names=["prey", "predators"])
+    advice = og.OrthoReg(library).fit(data).summary(data).advice
+    assert "per-run" not in [item.code for item in advice]

@@ -50,7 +50,7 @@ DEFECTS = {
     "larger-library": lambda: runs_of(van_der_pol, starts(4, [-2, -2], [2, 2]), 15, 300,
                                       ["x", "v"]),
     "time-dependent": lambda: forced(),
-    "missing-variable": lambda: runs_of(
+    "per-run": lambda: runs_of(
         lambda t, x: [x[1], -np.array([1.0, 1.5, 2.2, 3.0, 4.0]) * x[0] - 0.1 * x[1]],
         np.tile([1.5, 0.2], (5, 1)), 15, 200, ["x", "v"],
     ),

@@ -20,6 +20,7 @@ from ._words import listed, rates
 from .diagnoses import (
     chaotic,
     dead_time,
+    differs_by_run,
     discrete,
     few_rows,
     lag,
@@ -174,6 +175,11 @@ def _remedies(
         tried.append((delayed.left, delayed.advice))
         explained.append(delayed.equation)
         remaining = [c for c in remaining if c != delayed.equation]
+    varying = differs_by_run(seen, library, remaining) if remaining else None
+    if varying is not None:
+        tried.append((varying.left, varying.advice))
+        explained.append(varying.equation)
+        remaining = [c for c in remaining if c != varying.equation]
     larger = larger_library(seen, library, remaining) if remaining else None
     if larger is not None:
         tried.append((larger.left, larger.advice))

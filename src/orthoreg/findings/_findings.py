@@ -10,8 +10,8 @@ from . import _limits as limits
 from ._words import whole_percent
 
 CODES = (
-    "second-order", "larger-library", "dead-time", "missing-variable", "time-dependent", "few-rows",
-    "lag", "noise", "chaotic", "explain", "discrete",
+    "second-order", "larger-library", "dead-time", "per-run", "missing-variable", "time-dependent",
+    "few-rows", "lag", "noise", "chaotic", "explain", "discrete",
 )  # fmt: skip
 """Codes of advice; a stable interface for programs."""
 

@@ -128,6 +128,10 @@ noise."""
 MAX_REMAINING_VARIANCE = 0.3
 """Maximum share of the undetermined variance that remains with a forcing. The competing explanation
 is a function of the columns."""
+MAX_RUNS_COMPARED = 50
+"""Maximum number of runs in which a coefficient is compared."""
+MAX_REMAINING_VARIATION = 0.2
+"""Maximum ratio of the error with a coefficient per run to the error without, both beyond noise."""
 STRETCHES_PER_RUN = 5
 """Stretches of each run, each predicted from the others, for comparing the laws of different
 runs."""

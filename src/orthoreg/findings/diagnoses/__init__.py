@@ -13,3 +13,5 @@ from ._larger_library import LargerLibrary as LargerLibrary
 from ._larger_library import larger_library as larger_library
 from ._map import discrete as discrete
 from ._order import second_order as second_order
+from ._per_run import DiffersByRun as DiffersByRun
+from ._per_run import differs_by_run as differs_by_run
