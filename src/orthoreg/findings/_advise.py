@@ -55,7 +55,10 @@ def advise(
     if data is not None and any(equation.status not in _GOOD for equation in scores.equations):
         mapped = discrete(data, period)
     resolved = period if mapped is None else None
-    few = None if data is None else few_rows(data, len(field.features.terms), resolved)
+    n_terms = len(field.features.terms)
+    if set(range(len(field.features.mask))) <= set(complete):  # nothing is selected
+        n_terms = int(np.count_nonzero(field.coefficients, axis=1).max(initial=0))
+    few = None if data is None else few_rows(data, n_terms, resolved)
     if seen is None or len(seen.samples.targets) < limits.MIN_ROWS:
         return () if few is None else (few,)
     features = field.features

@@ -234,7 +234,7 @@ def _run(
     width: Float[np.ndarray, "T n"] | None,
 ) -> ForecastRun:
     rows = _rows(data, run)
-    times, values = data.times[rows], data.states[rows]
+    times, values, hidden = data.times[rows], data.states[rows], data.schema.hidden_columns
     measured = _thinned(values[:, states], points)
     drawn = _thinned(forecast.x[:, states], points)
     inputs = np.zeros((len(times), 0)) if data.inputs is None else data.inputs[rows]
@@ -253,7 +253,10 @@ def _run(
         ended=forecast.ended,
         left=forecast.left,
         times=times[measured],
-        measured=tuple(values[measured, state] for state in states),
+        measured=tuple(
+            np.full(len(measured), np.nan) if state in hidden else values[measured, state]
+            for state in states
+        ),
         forecast_times=forecast.times[drawn],
         forecast=tuple(line[:, state] for state in states),
         input_times=tuple(times[some] for some in drawn_inputs),

@@ -79,6 +79,8 @@ def _set_range(row: list[Axes], runs: tuple[ForecastRun, ...], state: int, label
     """Set the axis to the measured range, extended by up to half of it for forecasts. Crosses mark
     where forecasts stopped, at the edge of the panel if they stopped outside."""
     values = np.concatenate([run.measured[state] for run in runs])
+    if np.isnan(values).all():  # a hidden state
+        values = np.concatenate([run.forecast[state] for run in runs])
     low, high = float(values.min()), float(values.max())
     size = high - low
     if size <= 1e-9 * max(abs(low), abs(high)):  # constant but for rounding
