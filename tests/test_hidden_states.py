@@ -226,3 +226,23 @@ def test_states_without_values_of_the_equations_are_left():
     recipe = og.OrthoReg(physics=physics).recipe()
     estimate = module._estimated(recipe, data)
     assert estimate.named == pytest.approx({"a": 0.5, "b": 2}, rel=0.1)
+
+
+def test_models_with_hidden_states_are_fitted_one_by_one():
+    data, _ = predator_and_prey(0.03)
+    models = [og.OrthoReg(physics=og.Physics(equations=PREDATORS)) for _ in range(2)]
+    with pytest.raises(InputError, match="one by one"):
+        og.fit_together(models, data)
+
+
+def test_discovery_refuses_hidden_states():
+    with pytest.raises(InputError, match="needs measured states"):
+        og.discover(predator_and_prey(0.03)[0])
+
+
+def test_a_state_that_is_given_as_constant_is_printed():
+    t = np.linspace(0, 6, 200)
+    x = np.column_stack([np.exp(-t), 0.5 + 1e-3 * np.sin(t)])
+    model = og.OrthoReg("poly(1)", physics=og.Physics(equations={"x1": "0"})).fit(x, t=t)
+    assert model.equations()[1].startswith("x1' = 0")
+    assert len(model.to_latex()) == len(model.to_mathml()) == 2

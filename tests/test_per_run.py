@@ -53,6 +53,7 @@ def test_the_distribution_is_estimated(swung):
 def test_the_equation_of_the_constant_is_not_printed(swung):
     model, _, _ = swung
     assert [line.split(" ")[0] for line in model.equations()] == ["theta'", "omega'"]
+    assert len(model.to_latex()) == len(model.to_mathml()) == 2
 
 
 def test_a_new_run_after_a_few_samples(swung, tmp_path):

@@ -167,11 +167,6 @@ def is_given(field: HybridField, equation: int, known: Mask | None) -> bool:
     return known is not None and bool(known[equation].all()) and not has_residual(field, equation)
 
 
-def is_still(field: HybridField, equation: int, known: Mask | None) -> bool:
-    """Return whether a state is known not to change, as a constant of a run."""
-    return is_given(field, equation, known) and not np.any(field.coefficients[equation])
-
-
 def _exactly(field: HybridField, equation: int) -> str:
     """Return a right-hand side with all digits."""
     pairs = zip(field.coefficients[equation], field.features.terms, strict=True)
@@ -271,8 +266,6 @@ def printed(
             if (exact or parametric[k]) and abs(value) == 1 and term != Number(1.0):
                 size = ""
             terms.append(PrintedTerm(k, bool(value < 0), size, term, exact))
-        if is_still(field, c, known) and output not in positions:
-            continue
         result.append(
             PrintedEquation(
                 c,

@@ -346,6 +346,11 @@ def discover(
     )
     if data is None:
         raise InputError("discover() needs runs in time: a Dataset, or states X with times t=....")
+    if data.hidden or (physics is not None and physics.per_run):
+        raise InputError(
+            "discover() needs measured states and constants that all runs share. Fit a model with "
+            "physics=Physics(equations=...) instead, and then call model.explain(data)."
+        )
     if not (isinstance(tried, int) and tried > 0):
         raise InputError(f"tried must be a whole number of at least 1; got {tried!r}.")
     base = Polynomial(2) + Fourier(1) if library is None else as_library(library)

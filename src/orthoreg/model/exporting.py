@@ -224,10 +224,10 @@ class AbstractExports(abc.ABC):
         """
         check_is_fitted(self)
         given = self.knowledge().fixed
-        return export.to_latex(
+        return self._without_constants(export.to_latex(
             self.shown_field(precision), self.output_names_, precision, self.velocity_of_, given,
             discrete=self.schema_.discrete,
-        )  # fmt: skip
+        ))  # fmt: skip
 
     def to_mathml(self, precision: int = 4) -> list[str]:
         """Return one MathML element per equation. A residual is a function r.
@@ -252,10 +252,17 @@ class AbstractExports(abc.ABC):
         """
         check_is_fitted(self)
         given = self.knowledge().fixed
-        return export.to_mathml(
+        return self._without_constants(export.to_mathml(
             self.shown_field(precision), self.output_names_, precision, self.velocity_of_, given,
             self._relations(precision), discrete=self.schema_.discrete,
-        )  # fmt: skip
+        ))  # fmt: skip
+
+    def _without_constants(self, lines: list[str]) -> list[str]:
+        """Return the printed equations without those of constants per run, which do not change."""
+        printed = export.printed_equations(self.output_names_, self.velocity_of_)
+        constants = self.schema_.per_run_names
+        names = [self.output_names_[c] for c in printed]
+        return [line for line, name in zip(lines, names, strict=True) if name not in constants]
 
     def _relations(self, precision: int) -> list[export.MathEquation]:
         """Return the equations with several derivatives, typeset as the user wrote them."""

@@ -135,6 +135,13 @@ class _Fitted(NamedTuple):
 def _fitted(recipes: Sequence[Recipe], data: Dataset | ChunkedDataset) -> _Fitted:
     """Return the fits of runs."""
     if isinstance(data, Dataset):
+        physics = recipes[0].physics
+        is_estimated = data.has_unknown_states or (physics is not None and physics.per_run)
+        if is_estimated and len(recipes) > 1:
+            raise InputError(
+                "Models with hidden states or constants per run must be fitted one by one, since "
+                "each estimates them from its own equations."
+            )
         data = with_hidden_states(recipes[0], data)
     rows, columns = run_rows(data, recipes[0].loss)
     data = data.sample if isinstance(data, ChunkedDataset) else data

@@ -97,15 +97,11 @@ class AbstractReading(AbstractExports):
         told = dict(
             getattr(self.recipe().loss, "known", ())
         )  # equations that a network is trained towards
-        printed = [
-            c
-            for c in self._printed_equations()
-            if self.output_names_[c] not in self.schema_.per_run_names
-        ]
-        names = [self.output_names_[c] for c in printed]
+        names = [self.output_names_[c] for c in self._printed_equations()]
         return [
             f"{line} (trained towards: {told[name]})" if name in told else line
             for line, name in zip(lines, names, strict=True)
+            if name not in self.schema_.per_run_names
         ]
 
     def _left_of(self, output: str) -> str:

@@ -89,11 +89,12 @@ def equations_of(model: AbstractFittedModel, findings: Findings) -> tuple[Equati
 
 
 def _typeset(model: AbstractFittedModel) -> list[MathEquation]:
-    fixed = model.knowledge().fixed
-    return math_equations(
-        model.field_, model.output_names_, _DIGITS, model.velocity_of_, fixed,
-        discrete=model.schema_.discrete,
-    )  # fmt: skip
+    fixed, outputs = model.knowledge().fixed, model.output_names_
+    equations = math_equations(
+        model.field_, outputs, _DIGITS, model.velocity_of_, fixed, discrete=model.schema_.discrete
+    )
+    constants = model.schema_.per_run_names
+    return [equation for equation in equations if outputs[equation.index] not in constants]
 
 
 def _relations(model: AbstractFittedModel) -> list[MathEquation]:
