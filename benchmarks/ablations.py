@@ -140,6 +140,16 @@ def _no_integral_form() -> None:
     structure.TermSearch._initial_fields = lambda self: [self.field]
 
 
+def _unchanged_parameters() -> None:
+    structure = importlib.import_module("orthoreg.search._trajectories")
+    structure.TermSearch._parameter_starts = lambda self: iter([self.field])
+
+
+def _no_near_fields() -> None:
+    structure = importlib.import_module("orthoreg.search._trajectories")
+    structure.TermSearch._near_fields = lambda self, *rest: iter(())
+
+
 def _plain_covariance() -> None:
     set_name("matching._limits", "SANDWICH_MISFIT", np.inf)
     set_name("matching._noise", "are_correlated", lambda *args: False)
@@ -204,6 +214,16 @@ MECHANISMS: dict[str, tuple[str, Patch]] = {
     "rivals": (
         "sets of terms that lose on short segments are not compared on longer ones",
         _limit("MAX_RIVALS", 0),
+    ),
+    "near sets": ("sets near the best one are not matched at the end", _no_near_fields),
+    "window": (
+        "probabilities compare sets that differ by one term", _limit("MAX_WINDOW_SETS", 1)
+    ),
+    "evidence temperature": (
+        "probabilities use undivided score differences", _limit("EVIDENCE_TEMPERATURE", 1.0)
+    ),
+    "parameter starts": (
+        "parameters inside terms start from one value", _unchanged_parameters
     ),
     "sandwich": ("intervals assume white noise", _plain_covariance),
     "profiles": ("intervals are those of a quadratic likelihood", _limit("CURVED_REACH", np.inf)),
