@@ -4,7 +4,7 @@ BIN := .venv/bin
 # One thread per test process, since the processes share the cores. Compiled Python is kept between runs.
 TEST_ENV := PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 XLA_FLAGS="--xla_cpu_multi_thread_eigen=false --xla_backend_optimization_level=0"
 
-.PHONY: demo test slow lint format bench guard reproduction readme pictures docs pages notebooks dist clean
+.PHONY: demo test slow lint format bench guard torture reproduction readme pictures docs pages notebooks dist clean
 
 # dependencies of users, then those of developers
 .venv/installed: pyproject.toml
@@ -42,6 +42,10 @@ bench: .venv/ready
 # fails if a part is twice as slow as its record, relative to those limits
 guard: .venv/ready
 	$(BIN)/python -m benchmarks guard
+
+# attacks on the promises of the package, at most an hour on two cores; writes docs/torture.md
+torture: .venv/ready
+	$(BIN)/python -m torture --minutes 60 --workers 2 --record
 
 # one to two hours on two cores; an interrupted run resumes
 reproduction: .venv/ready

@@ -1,0 +1,54 @@
+"""`docs/torture.md`, written from the record of a run."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from torture._limits import CPU_SECONDS, MEMORY
+
+RECORD = Path(__file__).parent / "record.json"
+DOCS = Path(__file__).parents[1] / "docs" / "torture.md"
+
+
+def table(entries: Sequence[dict[str, Any]]) -> str:
+    """Return the table of attacks, trials and failures, and the failures below it."""
+    lines = ["| kind | attack | trials | refused | failures |", "|---|---|---:|---:|---:|"]
+    lines += [
+        f"| {entry['kind']} | {entry['name']} | {entry['trials']:,} | {entry['refused']:,} "
+        f"| {entry['broken']} |"
+        for entry in entries
+    ]
+    totals = [sum(entry[key] for entry in entries) for key in ("trials", "refused", "broken")]
+    lines.append(f"| | all | {totals[0]:,} | {totals[1]:,} | {totals[2]} |")
+    failures = [
+        f"- {entry['name']}, trial {failure['trial']} ({failure['count']} times): "
+        f"`{failure['error']}` in `{failure['where']}`"
+        for entry in entries
+        for failure in entry["failures"]
+    ]
+    return "\n".join(lines + ["", *failures]).rstrip() + "\n"
+
+
+def page(record: dict[str, Any]) -> str:
+    """Return the page of a record."""
+    entries = record["attacks"]
+    promises = "\n".join(f"- **{entry['name']}**: {entry['promise']}" for entry in entries)
+    return f"""# Torture
+
+Written by `python -m torture` from `torture/record.json`.
+Seed {record["seed"]}, {record["machine"]}.
+
+Each attack makes random trials in a separate process. A trial fails if the promise of its attack
+does not hold, if an exception is not one of orthoreg's own, if it takes more than {CPU_SECONDS:g} s
+of CPU, or if more than {MEMORY >> 20} MiB of memory are in use. Trials that start processes or fit
+models have their own limits. *Refused* counts trials that ended with an error of orthoreg, which
+says what to correct.
+
+{table(entries)}
+`make torture` repeats all trials, and `python -m torture --only NAME --first TRIAL --trials 1
+--verbose` one of them.
+
+## Promises
+
+{promises}
+"""
