@@ -26,7 +26,10 @@ app = typer.Typer(rich_markup_mode="rich", add_completion=False)
 
 def run(arguments: Sequence[str]) -> int:
     """Run the command and return its exit code."""
-    return exit_code(app, arguments, "python -m paper")
+    program = "python -m paper"
+    return exit_code(
+        lambda: app(args=list(arguments), prog_name=program, standalone_mode=False), program
+    )
 
 
 @app.command(epilog=f"Experiments: {', '.join(NAMES)}.")

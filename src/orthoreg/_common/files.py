@@ -6,16 +6,22 @@ import gzip
 import io
 import lzma
 import os
+import re
 import secrets
 import shutil
 import tempfile
 import zipfile
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, final
 
 from .errors import DataError, InputError, ModelFileError, missing_extra, quoted
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None
 
 File = Path | str
 """The path of a local file, or the address of a remote one."""
@@ -37,22 +43,66 @@ def existing_model(path: str | os.PathLike[str]) -> Path:
 def atomic_write(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """Open a temporary file next to `path`, and rename it to `path` at the end.
 
-    If an error occurs, an existing file is unchanged and the temporary file is deleted.
+    If an error occurs, an existing file is unchanged and the temporary file is deleted. Temporary
+    files for `path` that were left by killed processes are deleted as well.
     """
     target = Path(path).resolve()  # a link remains a link
     if not target.parent.is_dir():
         raise InputError(
             f"The folder '{target.parent}' for the file '{target.name}' does not exist."
         )
+    _remove_abandoned(target)
+    with _temporary(target) as (stream, temporary):
+        yield stream
+        stream.flush()
+        os.fsync(stream.fileno())
+        os.replace(temporary, target)
+
+
+@contextmanager
+def _temporary(target: Path) -> Iterator[tuple[IO[bytes], Path]]:
+    """Provide a new file, locked while it is open, and its path. It is deleted at the end."""
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
     try:
         with open(temporary, "xb") as stream:
-            yield stream
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.replace(temporary, target)
+            if _locked(stream) and not temporary.exists():
+                # another writer deleted it before it was locked
+                with _temporary(target) as replacement:
+                    yield replacement
+            else:
+                yield stream, temporary
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def _locked(stream: IO[bytes]) -> bool:
+    """Lock a file until it is closed, also if its process is killed; False without locks."""
+    if fcntl is None:
+        return False
+    try:
+        fcntl.flock(stream, fcntl.LOCK_EX)
+    except OSError:  # a file system without locks
+        return False
+    return True
+
+
+def _remove_abandoned(target: Path) -> None:
+    """Delete the temporary files for `target` that no process has open."""
+    name = re.compile(rf"\.{re.escape(target.name)}\.[0-9a-f]{{8}}\.part")
+    with suppress(OSError), os.scandir(target.parent) as entries:
+        for entry in entries:
+            if name.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
+                with suppress(OSError):  # it is locked, or gone
+                    _remove_unlocked(entry.path)
+
+
+def _remove_unlocked(path: str) -> None:
+    if fcntl is None:
+        os.unlink(path)  # Windows refuses to delete an open file
+        return
+    with open(path, "rb") as stream:
+        fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        os.unlink(path)
 
 
 # -- tables, local or remote -------------------------------------------------------------------

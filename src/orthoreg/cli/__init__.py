@@ -1,12 +1,14 @@
 """The `orthoreg` command."""
 
 import os
+import signal
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any
 
 from .._common.errors import InputError, MissingExtraError, TrainingError
+from ._process import ReaderGone, safe_streams, stop_message, stoppable
 
 _MODULES = {
     "demo": "_paper", "fit": "_fit", "evaluate": "_simulate", "generate": "_paper",
@@ -14,6 +16,8 @@ _MODULES = {
     "refine": "_update", "explain": "_explain", "export": "_present", "reproduce": "_paper",
 }  # fmt: skip
 """Module of each command, in the order of the help. Only the requested module is imported."""
+
+_READER_GONE = 141  # exit code of Unix tools that SIGPIPE ends: 128 + 13
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -23,56 +27,72 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def run(arguments: Sequence[str]) -> int:
     """Run a command and return its exit code. Errors are printed on standard error."""
-    import_commands(next(iter(arguments), ""))
-    from ._app import ARGUMENTS, app, options_of
-    from ._output import in_options
 
-    ARGUMENTS.set(tuple(arguments))
-    return exit_code(
-        app,
-        list(arguments) or ["--help"],
-        "orthoreg",
-        lambda message: in_options(message, options_of(arguments[0])),
-    )
+    def command() -> Any:
+        import_commands(next(iter(arguments), ""))
+        from ._app import ARGUMENTS, app
+
+        ARGUMENTS.set(tuple(arguments))
+        return app(args=list(arguments) or ["--help"], prog_name="orthoreg", standalone_mode=False)
+
+    def reword(message: str) -> str:
+        from ._app import options_of
+        from ._output import in_options
+
+        return in_options(message, options_of(next(iter(arguments), "")))
+
+    return exit_code(command, "orthoreg", reword)
 
 
-def exit_code(
-    app: Any, arguments: Sequence[str], program: str, reword: Callable[[str], str] = str
-) -> int:
-    """Run a Typer application and return its exit code.
+def exit_code(command: Callable[[], Any], program: str, reword: Callable[[str], str] = str) -> int:
+    """Run a command and return its exit code.
 
     An error is printed as one sentence on standard error. `reword` is applied to messages of this
-    package.
+    package. If a signal stops the command, the code is 128 plus its number, as in a shell; if the
+    reader of standard output has ended, it is that of SIGPIPE, and nothing is printed.
     """
-    try:
-        result = app(args=list(arguments), prog_name=program, standalone_mode=False)
-        return result if isinstance(result, int) else 0
-    except (InputError, MissingExtraError, TrainingError) as error:
+    with safe_streams(), stoppable() as received:
+        try:
+            result = command()
+            sys.stdout.flush()
+            code = result if isinstance(result, int) else 0
+        except ReaderGone:
+            return _READER_GONE
+        except (KeyboardInterrupt, Exception) as error:
+            if not received:
+                return _code_of(error, program, reword)
+            code = 1
+        # a parser or a module that is being imported may turn the request into another error
+        return _refuse(stop_message(received[0]), 128 + received[0]) if received else code
+
+
+def _code_of(error: BaseException, program: str, reword: Callable[[str], str]) -> int:
+    """Print an error and return the exit code."""
+    if isinstance(error, KeyboardInterrupt):  # raised by a caller with handlers of its own
+        return _refuse(stop_message(signal.SIGINT), 128 + signal.SIGINT)
+    if isinstance(error, InputError | MissingExtraError | TrainingError):
         return _refuse(reword(str(error)))
-    except MemoryError as error:
+    if isinstance(error, MemoryError):
         return _refuse(
             f"There is not enough memory: {error}. Use fewer rows, terms or random features."
         )
-    except OSError as error:
+    if isinstance(error, OSError):
         return _refuse(
             f"{error.strerror or error}: '{error.filename}'." if error.filename else f"{error}"
         )
-    except KeyboardInterrupt:
-        return 130
-    except Exception as error:
-        if hasattr(error, "format_message"):  # a usage error found by the parser
-            sentence = str(getattr(error, "format_message")()).rstrip(".")  # noqa: B009
-            command = getattr(getattr(error, "ctx", None), "command_path", program)
-            return _refuse(f"{sentence}. See '{command} --help'.")
-        if type(error).__name__ in ("Abort", "Exit"):
-            return int(getattr(error, "exit_code", 1))
-        if os.environ.get("ORTHOREG_DEBUG"):
-            raise
-        _refuse(
-            f"orthoreg failed: {type(error).__name__}: {error} This is a bug in orthoreg; "
-            f"set ORTHOREG_DEBUG=1 for the traceback and report it."
-        )
-        return 1
+    if hasattr(error, "format_message"):  # a usage error found by the parser
+        sentence = str(getattr(error, "format_message")()).rstrip(".")  # noqa: B009
+        command = getattr(getattr(error, "ctx", None), "command_path", program)
+        return _refuse(f"{sentence}. See '{command} --help'.")
+    if type(error).__name__ in ("Abort", "Exit"):
+        return int(getattr(error, "exit_code", 1))
+    if os.environ.get("ORTHOREG_DEBUG"):
+        raise error
+    return _refuse(
+        f"orthoreg failed: {type(error).__name__}: {error} This is a bug in orthoreg; "
+        f"set ORTHOREG_DEBUG=1 for the traceback and report it.",
+        1,
+    )
 
 
 def import_commands(name: str) -> None:
@@ -88,6 +108,6 @@ def import_commands(name: str) -> None:
     )
 
 
-def _refuse(sentence: str) -> int:
+def _refuse(sentence: str, code: int = 2) -> int:
     sys.stderr.write(f"error: {' '.join(sentence.split())}\n")
-    return 2
+    return code

@@ -1,6 +1,7 @@
 """The command-line application, and the arguments that several commands share."""
 
 import shlex
+import sys
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Annotated, Any
@@ -74,7 +75,7 @@ def _print_version(asked: bool) -> None:
     if asked:
         from .. import __version__
 
-        typer.echo(f"orthoreg {__version__}")
+        sys.stdout.write(f"orthoreg {__version__}\n")
         raise typer.Exit
 
 

@@ -188,7 +188,7 @@ def reproduce(context: typer.Context) -> int:
     """
     repository = _repository()
     if repository is None and context.args == ["--help"]:
-        typer.echo(context.get_help())
+        sys.stdout.write(f"{context.get_help()}\n")
         return 0
     if repository is None:
         raise InputError(

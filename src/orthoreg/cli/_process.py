@@ -1,0 +1,127 @@
+"""The process of a command: standard streams that accept every character, and signals.
+
+Nothing outlives the command: streams and signal handlers are restored at its end.
+"""
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, final
+
+_SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")  # requests to stop; SIGKILL cannot be handled
+
+
+@final
+class ReaderGone(BaseException):
+    """The program that reads standard output has ended, as in `orthoreg show m.orthoreg | head -1`.
+
+    Not an OSError, so that no library on the way reports it as a failure of its own.
+    """
+
+
+@contextmanager
+def safe_streams() -> Iterator[None]:
+    """Replace standard output and standard error by streams that accept every character.
+
+    Characters that the encoding of a stream lacks are written as escapes, such as \\u03b8. Closed
+    streams discard all text. Raises `ReaderGone` if the reader of standard output has ended.
+    """
+    originals = sys.stdout, sys.stderr
+    output, errors = _Stream(originals[0], "standard output"), _Stream(originals[1], None)
+    sys.stdout, sys.stderr = output, errors  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        sys.stdout, sys.stderr = originals
+        output.release()
+        errors.release()
+
+
+@contextmanager
+def stoppable() -> Iterator[list[int]]:
+    """Raise KeyboardInterrupt on every request to stop, so that temporary files are removed.
+
+    Provides the list of received signals. A second request ends the process immediately. Signals
+    that are ignored, as under `nohup`, or that the caller handles remain as they are.
+    """
+    received: list[int] = []
+
+    def stop(number: int, _frame: Any) -> None:
+        signal.signal(number, signal.SIG_DFL)
+        received.append(number)
+        raise KeyboardInterrupt
+
+    previous: dict[int, Any] = {}
+    if threading.current_thread() is threading.main_thread():
+        for number in (getattr(signal, name) for name in _SIGNALS if hasattr(signal, name)):
+            if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
+                previous[number] = signal.signal(number, stop)
+    try:
+        yield received
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)
+
+
+def stop_message(number: int) -> str:
+    """Return the sentence that a command prints when a signal stops it."""
+    name = signal.Signals(number).name
+    return f"Stopped by {name}. Every output file is complete: either new or unchanged."
+
+
+@final
+class _Stream:
+    """A text stream as this module describes. Without a name, failures to write are ignored."""
+
+    def __init__(self, stream: Any, name: str | None):
+        self._owned = stream is None or stream.closed  # closed by the shell, as in `>&-`
+        self._stream: Any = open(os.devnull, "w", encoding="utf-8") if self._owned else stream
+        self._name = name
+
+    def __getattr__(self, attribute: str) -> Any:
+        return getattr(self._stream, attribute)
+
+    def write(self, text: str) -> int:
+        """Write text with escapes for characters that the encoding lacks."""
+        encoding = self._stream.encoding or "utf-8"
+        self._attempt(
+            self._stream.write, text.encode(encoding, "backslashreplace").decode(encoding)
+        )
+        return len(text)
+
+    def writelines(self, lines: Any) -> None:
+        """Write several texts."""
+        for line in lines:
+            self.write(line)
+
+    def flush(self) -> None:
+        """Pass all text on to the operating system."""
+        self._attempt(self._stream.flush)
+
+    def release(self) -> None:
+        """Close the stream if it was opened here."""
+        if self._owned:
+            self._stream.close()
+
+    def _attempt(self, action: Any, *arguments: str) -> None:
+        try:
+            action(*arguments)
+        except OSError as error:
+            self._discard()
+            if self._name is None:
+                return
+            if isinstance(error, BrokenPipeError):
+                raise ReaderGone from None
+            raise OSError(error.errno, error.strerror, self._name) from None
+
+    def _discard(self) -> None:
+        """Discard later text, including the text that Python still holds and writes at its end."""
+        try:
+            number = self._stream.fileno()
+        except OSError:
+            return
+        with open(os.devnull, "w") as nowhere:
+            os.dup2(nowhere.fileno(), number)
