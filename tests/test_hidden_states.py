@@ -78,6 +78,45 @@ def test_data_without_the_hidden_column_are_accepted(hunted):
     assert np.allclose(model.forecast(plain)[0].x, model.forecast(data)[0].x, rtol=1e-6)
 
 
+def test_a_simulation_starts_from_past_samples(hunted):
+    model, data, truth = hunted
+    past, future = data.only(data.times < 20), data.times[100:]
+    rollout = model.simulate(t=future, from_data=past)
+    error = np.sqrt(np.mean((rollout.x - truth[100:]) ** 2, axis=0))
+    assert (error < 0.05 * truth.std(axis=0)).all()
+    # at the first row, it is the forecast; after the last row, the trajectory goes on
+    first = model.simulate(t=data.times, from_data=data, rtol=1e-6)
+    assert np.allclose(first.x, model.forecast(data)[0].x)
+    later = model.simulate(t=future[10:], from_data=past)
+    assert np.allclose(later.x, rollout.x[10:], rtol=1e-4)
+
+
+def test_a_simulation_from_samples_of_measured_states():
+    t = np.arange(0, 40, 0.2)
+    x, truth = simulated(lambda t, x: [x[1], -x[0]], [1.0, 0.0], t, [0, 1], 0.05)
+    data = og.Dataset.from_arrays(x, t, names=["x", "v"])
+    model = og.OrthoReg("poly(1)").fit(data)
+    rollout = model.simulate(t=t[150:], from_data=data.only(t <= 31))
+    # better than the noise of the row at which it starts, 0.05
+    assert np.sqrt(np.mean((rollout.x - truth[150:]) ** 2)) < 0.02
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"t": [-1.0, 0.0]}, "at or after 0"),
+        ({"x0": [1.0, 1.0], "t": [0.0, 1.0]}, "omit x0"),
+        ({}, "t must give"),
+        ({"t": [0.0, 1.0], "from_data": np.ones((3, 1))}, "Dataset of one run; got ndarray"),
+        ({"t": [0.0, 1.0], "from_data": None}, "x0.*or from_data"),
+    ],
+)
+def test_wrong_past_samples_are_refused(hunted, given, words):
+    model, data, _ = hunted
+    with pytest.raises(InputError, match=words):
+        model.simulate(**{"from_data": data, **given})
+
+
 @pytest.mark.parametrize("noise", [0.0, 0.03])
 def test_a_scale_that_the_data_do_not_determine_is_named(noise, tmp_path):
     data, _ = predator_and_prey(noise)

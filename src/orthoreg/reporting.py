@@ -15,6 +15,7 @@ from ._common.notation import left_side
 from ._common.parallel import one_thread
 from ._common.scikit import check_is_fitted
 from .data import Dataset
+from .data.tables import COUNTED
 from .findings import EquationScore, Findings, counted, forecast_sample
 from .findings._words import interval, listed, percent
 from .findings.charts import (
@@ -299,9 +300,9 @@ def _reading(data: Dataset | None) -> str:
     """The call that reads the data, if they came from a table."""
     if data is None or "." not in data.source:
         return "...  # the runs, as a Dataset"
-    named = f"states={list(data.state_names)!r}"
+    named = f"states={list(data.schema.measured_states)!r}"
     if data.velocity_of:
-        known = {*data.velocity_of, *data.velocity_of.values()}
+        known = {*data.velocity_of, *data.velocity_of.values(), *data.hidden}
         states = [name for name in data.state_names if name not in known]
         pairs = {
             position: None if rate in data.estimated else rate
@@ -309,9 +310,14 @@ def _reading(data: Dataset | None) -> str:
         }
         positions = pairs if any(pairs.values()) else list(pairs)
         named = f"positions={positions!r}" + (f", states={states!r}" if states else "")
-    parts = [repr(data.source), f"time={data.time_name!r}", named]
+    is_counted = data.discrete and data.time_name == COUNTED
+    times = [] if is_counted else [f"time={data.time_name!r}"]
+    parts = [repr(data.source), *times, named]
     inputs = list(data.schema.measured_inputs)
     parts += [f"inputs={inputs!r}"] if inputs else []
     parts += [f"group={data.group_name!r}"] if data.group_name else []
+    constants = {constant.name for constant in data.schema.per_run}
+    hidden = [name for name in data.schema.hidden if name not in constants]
+    parts += [f"hidden={hidden!r}"] if hidden else []
     parts += ["discrete=True"] if data.discrete else []
     return f"read_table({', '.join(parts)})"

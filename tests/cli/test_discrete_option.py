@@ -88,3 +88,17 @@ def test_known_equations_have_the_left_side_of_a_map(table, tmp_path, capsys):
     assert 'must be such as "x[k+1] = r*x"' in capsys.readouterr().err
     assert run([*command, "--known", "x[k+1] = r*x"]) == 2
     assert "add --discrete" in capsys.readouterr().err
+
+
+def test_a_table_without_times(tmp_path, capsys):
+    path = tmp_path / "counts.csv"
+    write_table(path, {"x": logistic()})
+    options = ["--states", "x", "--library", "poly(2)", "--residual", "0", "--out", str(tmp_path)]
+    assert run(["fit", str(path), *options]) == 2
+    assert "--time must name" in capsys.readouterr().err
+    assert run(["fit", str(path), "--discrete", *options]) == 0
+    assert (tmp_path / "equations.txt").read_text() == "x[k+1] = 3.700 x - 3.700 x**2\n"
+    assert "time=" not in (tmp_path / "report.html").read_text()
+    capsys.readouterr()
+    assert run(["evaluate", str(tmp_path / "counts.orthoreg"), str(path), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["derivative_error"] < 1e-9

@@ -84,3 +84,23 @@ def test_wrong_interpolations_get_one_sentence(driven, capsys, coarse, given, wo
     captured = capsys.readouterr()
     assert captured.out == "" and captured.err.count("\n") == 1
     assert all(word in captured.err for word in words)
+
+
+def test_a_simulation_goes_on_from_past_samples(tmp_path, capsys):
+    model, _ = fitted_to(np.cos(TIMES), tmp_path, capsys)
+    t = 0.05 * np.arange(61)
+    x = (np.sin(t) + np.cos(t)) / 2 - 1.5 * np.exp(-t)  # x' = cos(t) - x, x(0) = -1
+    write_table(tmp_path / "past.csv", {"t": t, "x": x, "u": np.cos(t)})
+    write_table(tmp_path / "u.csv", {"t": TIMES, "u": np.cos(TIMES)})
+    past = [str(model), "--from-data", str(tmp_path / "past.csv"), "--step", "0.5"]
+    inputs = ["--inputs", str(tmp_path / "u.csv")]
+    times = 3 + 0.5 * np.arange(9)
+    expected = (np.sin(times) + np.cos(times)) / 2 - 1.5 * np.exp(-times)
+    assert np.allclose(trajectory(capsys, [*past, *inputs, "--until", "7"]), expected, atol=1e-3)
+    for options, words in [
+        ([*past, *inputs, "--until", "2"], "--until after 3"),
+        ([*past, *inputs, "--until", "7", "--start", "0"], "--start"),
+        ([str(model), *inputs, "--until", "7", "--step", "1"], "--from-data"),
+    ]:
+        assert run(["simulate", *options]) == 2
+        assert words in capsys.readouterr().err

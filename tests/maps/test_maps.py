@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import orthoreg as og
+from orthoreg._common.errors import DataError
 from orthoreg.matching import judge
 
 
@@ -318,3 +319,22 @@ def test_a_map_is_refined_adapted_and_bootstrapped(fitted):
         "y[k+1] = 0.300 x",
     ]
     assert "x[k+1]" in repr(og.bootstrap(model))
+
+
+def test_rows_without_times_are_counted_in_each_run(tmp_path):
+    values = np.concatenate([logistic(60), logistic(40, 3.7)])[:, 0]
+    table = {"plot": np.repeat([0, 1], [60, 40]), "x": values}
+    data = og.read_table(table, states=["x"], group="plot", discrete=True)
+    assert data.times.tolist() == [*range(60), *range(40)]
+    assert data.time_name == "k"
+    cut = og.read_table(
+        {"x": [*values[:20], np.nan, *values[21:60]]}, states=["x"], discrete=True, repair=True
+    )
+    assert cut.run_lengths.tolist() == [20, 39]
+
+
+def test_only_a_map_may_omit_times():
+    with pytest.raises(DataError, match="time must name the column"):
+        og.read_table({"x": [1.0, 2.0, 3.0]}, states=["x"])
+    with pytest.raises(DataError, match="counted as 'k'"):
+        og.read_table({"k": [1.0, 2.0, 3.0]}, states=["k"], discrete=True)

@@ -155,9 +155,13 @@ def _check_writable(folder: Path) -> None:
 
 
 def inputs_of(
-    model: "AbstractModel", file: Path | None, until: float, reading: dict[str, Any]
+    model: "AbstractModel",
+    file: Path | None,
+    span: tuple[float, float],
+    reading: dict[str, Any],
 ) -> Any:
-    """Return the model's inputs, interpolated between the rows of a table; None without inputs."""
+    """Return the model's inputs, interpolated between the rows of a table, which must cover the
+    `span` of times; None without inputs."""
     from ..data import read_table
     from ..simulation import SampledInput
     from ._reading import in_unit_of
@@ -180,11 +184,11 @@ def inputs_of(
             f"--inputs must be a table of one run; '{file}' has {given.n_runs} runs. Keep one run."
         )
     first, last = float(given.times[0]), float(given.times[-1])
-    rounding = 1e-9 * until
-    if first > rounding or last < until - rounding:
+    rounding = 1e-9 * max(abs(span[0]), abs(span[1]))
+    if first > span[0] + rounding or last < span[1] - rounding:
         raise InputError(
-            f"--inputs must cover the times 0 to {until:g} of the simulation; '{file}' covers "
-            f"{first:g} to {last:g}. Add rows or shorten --until."
+            f"--inputs must cover the times {span[0]:g} to {span[1]:g} of the simulation; "
+            f"'{file}' covers {first:g} to {last:g}. Add rows or shorten --until."
         )
     return SampledInput(given.times, given.states)
 

@@ -54,7 +54,12 @@ if TYPE_CHECKING:
     from ..model.model import AbstractModel
     from ..physics import Physics
 
-Time = Annotated[str, typer.Option(help="Column with the times.")]
+Time = Annotated[
+    str | None,
+    typer.Option(
+        help="Column with the times. With --discrete, it may be omitted: rows are counted."
+    ),
+]
 States = Annotated[str, typer.Option(help="Columns with the states, separated by commas.")]
 Positions = Annotated[
     str,
@@ -167,7 +172,7 @@ PhysicsFile = Annotated[
 @reads_tables
 def fit(
     data: Tables,
-    time: Time,
+    time: Time = None,
     states: States = "",
     positions: Positions = "",
     inputs: Inputs = "",
@@ -221,6 +226,8 @@ def fit(
     alone = {"--minutes": minutes, "--functions-of-time": functions_of_time}
     check_discovery(discover, alone, preset, settings)
     _check_left_sides(known or [], discrete=discrete)
+    if time is None and not discrete:
+        raise InputError("--time must name the column of times; only --discrete may omit it.")
     with collected_warnings() as notes, on_cluster(workers, cluster):
         with working("Reading the table"):
             from ..data import read_table

@@ -27,9 +27,23 @@ from ._reading import name_of, paths_of, reads_tables
 @reads_tables
 def simulate(
     model: ModelFile,
-    start: Annotated[str, typer.Option(help="Initial state, numbers separated by commas.")],
-    until: Annotated[float, typer.Option(help="Final time; the simulation starts at 0.")],
+    until: Annotated[
+        float,
+        typer.Option(
+            help="Final time. The simulation starts at 0, or at the last row of --from-data."
+        ),
+    ],
     step: Annotated[float, typer.Option(help="Time between output rows.")],
+    start: Annotated[
+        str | None, typer.Option(help="Initial state, numbers separated by commas.")
+    ] = None,
+    from_data: Annotated[
+        Path | None,
+        typer.Option(
+            help="Table of past samples, one run, from which the initial state is estimated, with "
+            "hidden states and constants per run."
+        ),
+    ] = None,
     inputs: Annotated[
         Path | None, typer.Option(help="Table with the model's time and input columns.")
     ] = None,
@@ -45,28 +59,33 @@ def simulate(
     out: Annotated[Path | None, typer.Option(help="CSV file for the trajectory.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Integrate a model from an initial state. Divergence is reported and is not an error."""
+    """Integrate a model from an initial state, or from past samples. Divergence is reported and is
+    not an error."""
     import numpy as np
 
     if out is not None:
         check_file(out)
+    if (start is None) == (from_data is None):
+        raise InputError("Pass the initial state as --start, or past samples as --from-data.")
     from .. import load
     from ..data import write_table
     from ..findings import counted, table
 
     with collected_warnings() as notes:
-        first = numbers_in(start, "--start")
+        first = None if start is None else numbers_in(start, "--start")
         fitted = load(model)
-        if len(first) != len(fitted.state_names_):
+        if first is not None and len(first) != len(fitted.state_names_):
             raise InputError(
                 f"--start must give {len(fitted.state_names_)} numbers "
                 f"({', '.join(fitted.state_names_)}); got {len(first)}."
             )
-        times = _times(until, step)
-        values = inputs_of(fitted, inputs, float(times[-1]), reading)
+        past = None if from_data is None else _past(fitted, from_data, inputs, reading)
+        times = _times(0.0 if past is None else float(past.times[-1]), until, step)
+        span = float(times[0]), float(times[-1])
+        values = inputs_of(fitted, inputs, span, reading)
         kinds = interpolation_in(interpolation, fitted.input_names_)
         with working("Simulating"):
-            rollout = fitted.simulate(first, times, values, interpolation=kinds)
+            rollout = fitted.simulate(first, times, values, from_data=past, interpolation=kinds)
         columns = {fitted.columns_["time"]: times}
         columns |= dict(zip(fitted.state_names_, rollout.x.T, strict=True))
         reached = np.isfinite(rollout.x).all(axis=1)
@@ -134,18 +153,34 @@ def evaluate(
     print_scores(console, f"{name_of(data)}: {size_of(runs)}", scores)
 
 
-def _times(until: float, step: float) -> Any:
+def _past(model: Any, file: Path, inputs: Path | None, reading: dict[str, Any]) -> Any:
+    """Return the run of past samples in a table."""
+    from ._work import runs_for
+
+    past = runs_for(model, [file], None, None, reading, is_single=True)
+    codes = {note.code for note in past.notes}
+    if inputs is not None and codes & {"dates", "durations", "epoch"}:
+        raise InputError(
+            f"The times in '{file}' count from its first row, and those in '{inputs}' from its "
+            f"own. Write both as numbers, such as seconds since the same instant."
+        )
+    return past
+
+
+def _times(first: float, until: float, step: float) -> Any:
     """Return the times of the requested rows, at least two."""
     import numpy as np
 
-    if not (step > 0 and until > 0 and until / step <= 1e7):
+    duration = until - first
+    if not (step > 0 and duration > 0 and duration / step <= 1e7):
+        after = f"after {first:g}, the last row of --from-data" if first else "positive"
         raise InputError(
-            f"--until and --step must be positive, with at most 10 million steps; "
-            f"got {until:g} and {step:g}."
+            f"--step must be positive, and --until {after}, with at most 10 million steps; "
+            f"got {step:g} and {until:g}."
         )
-    if step > until * (1 + 1e-12):
+    if step > duration * (1 + 1e-12):
         raise InputError(
-            f"--step must be at most --until; otherwise there is only the initial state. Got "
-            f"{step:g} and {until:g}."
+            f"--step must be at most the duration, {duration:g}; otherwise there is only the "
+            f"initial state. Got {step:g}."
         )
-    return step * np.arange(int(math.floor(until / step * (1 + 1e-12))) + 1)
+    return first + step * np.arange(int(math.floor(duration / step * (1 + 1e-12))) + 1)

@@ -9,6 +9,7 @@ from .. import findings as summary
 from .._common.errors import DataWarning
 from .._common.files import atomic_write
 from ..data import ChunkedDataset, Dataset, read_table
+from ..data.tables import COUNTED
 from ..findings import Summary
 from ..model.model import AbstractModel
 from ..model.validation import in_states_of
@@ -25,19 +26,24 @@ def runs_for(
     time: str | None,
     group: str | None,
     reading: dict[str, Any],
+    *,
+    is_single: bool = False,
 ) -> Dataset:
-    """Return the runs of tables, by default from the columns of the fit."""
+    """Return the runs of tables, by default from the columns of the fit. A table that `is_single`
+    is one run and needs no column of runs."""
     positions = model.schema_.positions
+    fitted = model.columns_["time"]
+    is_counted = model.schema_.discrete and fitted == COUNTED
     runs = read_table(
         source_of(files),
-        time or model.columns_["time"],
+        time or (None if is_counted else fitted),
         [
             name
             for name in model.state_names_
             if name not in {*positions, *model.velocity_of_.values(), *model.schema_.hidden}
         ],
         list(model.schema_.measured_inputs),
-        group or model.columns_["group"],
+        None if is_single else group or model.columns_["group"],
         positions=positions,
         discrete=model.schema_.discrete,
         hidden=model.schema_.hidden,

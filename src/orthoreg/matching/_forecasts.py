@@ -146,11 +146,16 @@ def starting_states(
     data: Dataset,
     interpolation: Mapping[str, str],
     rules: Starts | None = None,
-) -> Float[np.ndarray, "R n"]:
-    """Return the initial state of each run whose trajectory fits its first rows best, with states
-    weighted by their noise. If the match fails, return the smoothed first row. With hidden states,
-    whole runs are fitted, as long as small errors of the initial state do not grow too much.
-    `rules` for first rows hold."""
+    row: int | None = None,
+) -> tuple[Float[np.ndarray, "R n"], Int[np.ndarray, " R"]]:
+    """Return the state of each run whose trajectory fits the next rows best, with states weighted
+    by their noise, and the rows of these states.
+
+    By default, they are the first rows of all runs. If one `row` is given, it is as many rows
+    before this row as are fitted, or the first row of its run. If the match fails, the state is
+    smoothed. With hidden states, whole runs are fitted, as long as small errors of the initial
+    state do not grow too much. `rules` for first rows hold.
+    """
     problem = Problem.of(field, Constants.none(), data, dict(interpolation), starts=rules)
     noise = np.maximum(data.plan.noise, limits.START_MIN_NOISE * problem.sizes)
     sigma = np.where(problem.measured, noise, np.inf)
@@ -158,14 +163,19 @@ def starting_states(
     length = int(np.clip(length, limits.MIN_START_STEPS, limits.MAX_START_STEPS))
     if data.hidden:
         length = _predictable_steps(problem)
-    segments = from_rows(data, data.offsets[:-1], length)
+    first = data.offsets[:-1]
+    if row is not None:
+        begin = first[data.run_of_row[row]]
+        first = np.array([max(begin, row - length)])
+    segments = from_rows(data, first, length)
     guess = np.moveaxis(data.plan.smoothed[segments.rows], 2, 1)
     accuracy = limits.START_ACCURACY * problem.sizes
     with np.errstate(all="ignore"):
         substeps = problem.substeps(np.zeros(0), guess[0], guess, segments, accuracy)
-        return match_starts(
+        starts = match_starts(
             problem, segments, substeps, guess, sigma, max_steps=limits.START_EVALUATIONS
-        ).T
+        )
+    return starts.T, first
 
 
 def _predictable_steps(problem: Problem) -> int:

@@ -12,6 +12,9 @@ TUNING_GRID = 50  # values of each weight on the default grid, as in the paper
 COMPARED_POINTS = 40  # random points at which a parsed term must agree with PySINDy's
 DIVERGENCE = 1e6  # multiples of the largest size in training. A larger state has diverged
 DISTANCE_COST = 20  # terms that can be evaluated in the time of one distance to the data
+FORECAST_TOLERANCE = 1e-6
+"""Relative tolerance of trajectories from estimated states, whose errors are larger."""
+TIME_ROUNDING = 1e-6  # share of the duration of a run. Times in files are rounded
 
 # -- explain and discover -------------------------------------------------------------------
 MATCHED_COMBINATIONS = 24  # combinations of candidates matched to trajectories

@@ -37,7 +37,13 @@ from ..terms import FeatureMap, parameter_bounds
 from . import _limits as limits
 from .parts import model_params, model_parts, restored, restored_summary
 from .reading import AbstractReading
-from .rollouts import delayed_rollouts, histories_of, rollouts, run_histories
+from .rollouts import (
+    delayed_rollouts,
+    histories_of,
+    rollouts,
+    run_histories,
+    state_from_data,
+)
 from .validation import (
     in_states_of,
     known_dataset,
@@ -462,10 +468,11 @@ class AbstractModel(AbstractReading, AbstractEstimator):
 
     def simulate(
         self,
-        x0: Any,
-        t: Any,
+        x0: Any = None,
+        t: Any = None,
         u: Any = None,
         *,
+        from_data: Dataset | None = None,
         interpolation: Any = None,
         history: Any = None,
         throw: bool = False,
@@ -476,18 +483,24 @@ class AbstractModel(AbstractReading, AbstractEstimator):
         Parameters
         ----------
         x0
-            state at the first time, (n,), or several states, (B, n).
+            state at the first time, (n,), or several states, (B, n). Omit it if `from_data` is
+            given.
         t
             increasing times, (T,); for a map, multiples of its step after the first one.
         u
             inputs: their values at `t`, (T, m) or (B, T, m); a function of time that returns m
             values; or a pandas Series or frame indexed by time.
+        from_data
+            one run of past samples, from which the state at the first time is estimated, with
+            hidden states and constants per run, as in `forecast`. The first time must lie within
+            the run; without inputs, it may be later.
         interpolation
             interpolation of inputs between samples, for all inputs or as a dict by input: "cubic"
             (a smooth curve), "linear" or "hold" (the last value). `input_interpolation_` if None.
         history
             for models with delayed states, the states before the first time: a `Dataset` of one
-            run, or a function of time that returns n values. If None, the state is held at `x0`.
+            run, or a function of time that returns n values. If None, it is `from_data`, or the
+            state is held at `x0`.
             Sampled inputs have their first value before their first time.
         throw
             whether to raise an error if a rollout does not complete.
@@ -513,8 +526,17 @@ class AbstractModel(AbstractReading, AbstractEstimator):
         """
         check_is_fitted(self)
         self._check_equations()
-        starts, times, single = simulation_arrays(x0, t, len(self.state_names_))
         kinds = chosen_interpolation(self.input_interpolation_, interpolation)
+        if from_data is not None:
+            x0 = state_from_data(self, self._rollouts, from_data, x0, t, kinds)
+            is_delayed = any(d.variable in self.state_names_ for d in self.schema_.delays)
+            history = from_data if history is None and is_delayed else history
+        elif x0 is None or t is None:
+            raise InputError(
+                "simulate needs the times t, and x0, the state at the first time, or from_data, a "
+                "run of past samples."
+            )
+        starts, times, single = simulation_arrays(x0, t, len(self.state_names_))
         inputs = self._simulation_inputs(u, times, len(starts), kinds)
         histories = histories_of(history, starts, times, self.schema_)
         every = np.tile(times, (len(starts), 1))
@@ -565,9 +587,9 @@ class AbstractModel(AbstractReading, AbstractEstimator):
         rows = np.minimum(data.offsets[:-1, None] + columns, last[:, None])
         starts = data.states[data.offsets[:-1]]
         noisy = data.plan.is_noisy or bool(data.hidden)
-        rtol = rtol or (1e-6 if noisy else 1e-8)
+        rtol = rtol or (limits.FORECAST_TOLERANCE if noisy else 1e-8)
         if noisy:
-            starts = starting_states(self.field_, data, kinds, self.knowledge().starts)
+            starts, _ = starting_states(self.field_, data, kinds, self.knowledge().starts)
         inputs, histories = run_inputs(data, kinds), run_histories(data)
         rollout = self._rollouts(starts, data.times[rows], inputs, rtol, histories)
         return [

@@ -4,6 +4,7 @@
 numbers. `_runs` sorts rows into runs, and `_repair` repairs runs on request.
 """
 
+from ._choice import COUNTED as COUNTED
 from ._choice import time_unit_in as time_unit_in
 from ._read import read_table as read_table
 from ._read import write_table as write_table

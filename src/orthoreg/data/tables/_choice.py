@@ -18,6 +18,8 @@ MARKS = (
 )  # fmt: skip
 """Cells that stand for a missing value, regardless of case."""
 
+COUNTED = "k"
+"""Name of the row counts of a map without a time column, as in x[k+1]."""
 
 TIME_UNITS = {
     "ns": (1e-9, "nanoseconds", ("nanosecond", "nanoseconds")),
@@ -152,7 +154,7 @@ class Choice:
 
     def __init__(
         self,
-        time: str,
+        time: str | None,
         states: Sequence[str],
         inputs: Sequence[str],
         group: str | None,
@@ -172,6 +174,8 @@ class Choice:
         for part, name in (("time", time), ("group", group)):
             if name is not None and not str(name).strip():
                 raise DataError(f"{part} must name a column; got empty text.")
+        self.is_counted = time is None
+        time = COUNTED if time is None else time
         requested = [time, *named, *velocities, *others, *input_columns, *derivative_columns]
         bases = [_without_unit(str(name)) for name in dict.fromkeys(requested)]
         self._requested = {
@@ -189,6 +193,8 @@ class Choice:
         self._check()
 
     def _check(self) -> None:
+        if self.is_counted:
+            self._check_counted()
         if not self.states:
             raise DataError(
                 "states must name at least one column; pass positions=... if velocities were not "
@@ -229,10 +235,29 @@ class Choice:
                 f"'{self.patterns[0]}'."
             )
 
+    def _check_counted(self) -> None:
+        """Refuse a table without a time column unless its rows are steps of a map."""
+        if not self.discrete:
+            raise DataError(
+                "time must name the column of times. Only a map, with discrete=True, may omit it."
+            )
+        if self.form.long is not None:
+            raise DataError("long needs times; pass the column of times or steps as time=....")
+        if COUNTED in (*self.states, *self.inputs):
+            raise DataError(
+                f"Without a time column, rows are counted as '{COUNTED}', but '{COUNTED}' is a "
+                f"state or an input. Pass time=..., or rename the column."
+            )
+
+    @property
+    def measured(self) -> list[str]:
+        """The columns of states, inputs and derivatives."""
+        return list(dict.fromkeys([*self.states, *self.inputs, *self.derivatives]))
+
     @property
     def numeric(self) -> list[str]:
-        """The columns that must contain numbers, the time first."""
-        return list(dict.fromkeys([self.time, *self.states, *self.inputs, *self.derivatives]))
+        """The columns that must contain numbers."""
+        return self.measured if self.is_counted else [self.time, *self.measured]
 
     @property
     def patterns(self) -> list[str]:

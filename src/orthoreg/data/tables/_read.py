@@ -43,7 +43,7 @@ MAX_BYTES_AT_ONCE = 2 << 30
 
 def read_table(
     path: Any,
-    time: str,
+    time: str | None = None,
     states: Sequence[str] = (),
     inputs: Sequence[str] = (),
     group: str | None = None,
@@ -78,7 +78,7 @@ def read_table(
         files are read through fsspec by their addresses, such as 's3://bucket/runs/*.parquet'.
     time
         the column of times. Dates, clock times, durations and counts since 1970 become seconds
-        since the first time, or `time_unit`.
+        since the first time, or `time_unit`. A map may omit it; rows are then counted.
     states
         the columns of states. `theta_*` stands for runs side by side in theta_1, theta_2.
     inputs
@@ -152,6 +152,8 @@ def read_table(
     )  # fmt: skip
     if is_dask(path) and hasattr(path, "columns"):
         _refuse_hidden(choice)
+        if choice.is_counted:
+            raise DataError("time must name a column: a Dask DataFrame has no order of rows.")
         return read_dask(path, choice)
     sources = _sources(path)
     labels = _labels(sources)

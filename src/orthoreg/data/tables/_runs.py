@@ -64,8 +64,10 @@ def table_numbers(table: Table, choice: Choice) -> SourceNumbers:
     if units:
         unit_list = ", ".join(f"{name} in {unit}" for name, unit in units.items())
         notes += (Note("units", f"Units in the header: {unit_list}.", len(units)),)
-    time_result = times_of(table, choice.time, choice.form)
-    if time_result is None:
+    time_result = None if choice.is_counted else times_of(table, choice.time, choice.form)
+    if choice.is_counted:
+        times = np.arange(float(len(next(iter(table.columns.values())))))
+    elif time_result is None:
         times = numbers_of(table, choice.time, choice.form, group or "")
         if choice.form.time_unit is not None:
             times, converted = _converted(
@@ -77,7 +79,7 @@ def table_numbers(table: Table, choice: Choice) -> SourceNumbers:
         times, note = time_result
         units[choice.time] = choice.form.time_unit or "s"
         notes += (note,) if note else ()
-    names = tuple(choice.numeric[1:])
+    names = tuple(choice.measured)
     values = np.empty((len(times), len(names)))
     for column, name in enumerate(names):
         values[:, column] = numbers_of(table, name, choice.form, group or "")
@@ -139,6 +141,8 @@ def dataset_of(
     is_multiple, first = len(parts) > 1, parts[0]
     grouped = is_multiple or first.keys is not None
     runs, filled, notes = _joined(parts, labels), None, merged([part.notes for part in parts])
+    if choice.is_counted:
+        runs = _counted(runs)
     if choice.form.repair:
         runs, filled, repairs = _repaired(runs, first.names, choice, grouped, source)
         notes += repairs
@@ -185,6 +189,12 @@ def dataset_of(
         cut = replace(runs, lengths=data.run_lengths, labels=data.labels)
         warn_of_gaps(cut, choice.form.gap, choice.time, source)
     return data
+
+
+def _counted(runs: Runs) -> Runs:
+    """Return runs whose times are the numbers of their rows."""
+    first = np.repeat(np.cumsum(runs.lengths) - runs.lengths, runs.lengths)
+    return replace(runs, times=np.arange(len(runs.times)) - first.astype(float))
 
 
 def _repaired(
@@ -351,7 +361,7 @@ def from_long(table: Table, choice: Choice) -> Table:
     columns = {choice.time: times[first]}
     if choice.group is not None:
         columns[choice.group] = table.columns[choice.group][first]
-    for name in choice.numeric[1:]:
+    for name in choice.measured:
         rows = np.flatnonzero([name in (text, name_and_unit(text)[0]) for text in quantity])
         if not rows.size:
             raise DataError(
