@@ -180,7 +180,7 @@ def _times(first: float, until: float, step: float) -> Any:
         )
     if step > duration * (1 + 1e-12):
         raise InputError(
-            f"--step must be at most the duration, {duration:g}; otherwise there is only the "
-            f"initial state. Got {step:g}."
+            f"--step must be at most the duration; otherwise there is only the initial state. Got "
+            f"{step:g} and {duration:g}."
         )
     return first + step * np.arange(int(math.floor(duration / step * (1 + 1e-12))) + 1)
