@@ -22,7 +22,9 @@ from ._python import to_jax as to_jax
 from ._python import to_python as to_python
 from ._steps import FLOW as FLOW
 from ._steps import MAP as MAP
+from ._steps import Network as Network
 from ._steps import Wording as Wording
+from ._steps import networks as networks
 from ._sympy import import_pysindy as import_pysindy
 from ._sympy import sympy_source as sympy_source
 from ._sympy import to_pysindy as to_pysindy

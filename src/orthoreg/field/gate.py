@@ -98,6 +98,48 @@ class Region:
         mean = (weights @ self.held) / xp.sum(weights, axis=-1)[..., None]
         return shared + (1.0 - share) * mean
 
+    def gated_slopes(
+        self,
+        variables: Float[np.ndarray, "N V"],
+        residual: Float[np.ndarray, "N c"],
+        slopes: Float[np.ndarray, "N c V"],
+    ) -> Float[np.ndarray, "N c V"]:
+        """Return the derivatives of `gated` by the variables, given those of the residual.
+
+        d(g r + (1 - g) m) = g dr + (r - m) dg + (1 - g) dm, where m is the mean of the held values
+        r_j with weights a_j, and dm = -4 sum_j a_j (r_j - m) d(distance_j).
+        """
+        outside = np.flatnonzero(~(self._nearest(variables) <= 1.0))
+        result = np.array(slopes)
+        if not len(outside):
+            return result
+        z, r, rate = variables[outside], residual[outside], np.asarray(self.rate)
+        beyond = self._beyond(z, np)  # M L
+        scaled = z * rate
+        along = np.stack([self._along(scaled[:, i, None], i, np) for i in range(len(rate))], axis=2)
+        by_distance = np.where(beyond[..., None] > 1, along / beyond[..., None], 0.0) * rate
+        index = beyond.argmin(axis=1)
+        nearest, by_nearest = beyond.min(axis=1), by_distance[np.arange(len(z)), index]
+        share = self._share(nearest, np)[:, None]
+        step = np.clip((nearest - 1.0) / self.fade, 0.0, 1.0)
+        by_share = (-6.0 * step * (1.0 - step) / self.fade)[:, None] * by_nearest
+        mean, by_mean = np.zeros(r.shape), np.zeros((*r.shape, len(rate)))
+        if self.held is not None:
+            weights = np.exp(SHARPNESS * (nearest[:, None] - beyond))
+            weights /= weights.sum(axis=1, keepdims=True)
+            mean = weights @ self.held
+            spread = weights[..., None] * (np.asarray(self.held) - mean[:, None])  # M L c
+            by_mean = -SHARPNESS * np.einsum("mlc,mlv->mcv", spread, by_distance)
+        faded = share > 0
+        r = np.where(faded, r, 0.0)  # it may be infinite where its weight is zero
+        kept = np.where(faded[..., None], result[outside], 0.0)
+        result[outside] = (
+            share[..., None] * kept
+            + (r - mean)[..., None] * by_share[:, None]
+            + (1.0 - share)[..., None] * by_mean
+        )
+        return result
+
     def _share(self, distance: Any, xp: Any) -> Any:
         step = xp.minimum((distance - 1.0) / self.fade, 1.0)
         return 1.0 - step * step * (3.0 - 2.0 * step)

@@ -36,7 +36,6 @@ from ..simulation import (
 from ..terms import FeatureMap, parameter_bounds
 from . import _limits as limits
 from .parts import model_params, model_parts, restored, restored_summary
-from .reading import AbstractReading
 from .rollouts import (
     delayed_rollouts,
     histories_of,
@@ -51,13 +50,14 @@ from .validation import (
     simulation_arrays,
     training_rows,
 )
+from .workflow import AbstractWorkflow
 
 if TYPE_CHECKING:  # imported by `explain`, which few sessions call
     from ..search.formulas import Atom
     from .explanation import Explanation
 
 
-class AbstractModel(AbstractReading, AbstractEstimator):
+class AbstractModel(AbstractWorkflow, AbstractEstimator):
     """A model that can be fitted, simulated, explained and saved. A final class adds a constructor
     and `recipe`."""
 

@@ -1,0 +1,14 @@
+"""Constants of linearizations, equilibria and observers."""
+
+DIFFERENCE = 1e-5  # relative to a variable's size. Step of central differences of foreign residuals
+# Equilibria
+STARTS_PER_STATE = 128  # Newton starts for one state, doubled for each further state
+MAX_STARTS = 1024  # Newton starts in total; four and more states
+NEWTON_STEPS = 60  # per start. Damped steps cross the box in 4, and converge in about 6
+MAX_MOVE = 0.25  # of the box, per Newton step: longer steps jump over roots
+HALVINGS = 6  # of a Newton step that does not reduce the residual
+ROOT_RESIDUAL = 1e-9  # of the typical size of f in the box: rounding of f is about 1e-13
+SAME_ROOT = 1e-5  # of the box. Newton's method ends within about 1e-8 of a simple root
+SINGULAR = 1e-6  # ratio of singular values, scaled by the box: a double root, or a line of roots
+ROUNDING = 1e-9  # of the largest eigenvalue: a smaller real part is zero
+EDGE = 1e-9  # of the box: roots on its boundary count as inside

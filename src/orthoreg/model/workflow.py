@@ -1,0 +1,136 @@
+"""`AbstractWorkflow`: what follows a fit, as thin methods: linear models, equilibria."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._common.errors import InputError, quoted, suggestion
+from .._common.scikit import check_is_fitted
+from ..data import as_numbers
+from ..field.hybrid import switching_terms
+from .reading import AbstractReading
+
+if TYPE_CHECKING:  # imported when a method is called
+    from ..control import Equilibria, LinearModel
+
+
+class AbstractWorkflow(AbstractReading):
+    """Linear models and equilibria of a fitted model."""
+
+    def linearize(self, x: Any, u: Any = None) -> "LinearModel":
+        """Return the linear model near a state and an input, with intervals.
+
+        The derivatives of equations, residual and gate are exact. At a jump of a term such as
+        sign(v), the slope of the sign is zero.
+
+        Parameters
+        ----------
+        x
+            state: n values, or a dict by name.
+        u
+            input: m values, or a dict by name; omitted if the model has no inputs.
+
+        Returns
+        -------
+        linear
+            a `LinearModel` with matrices `.A`, `.B`, `.C`, `.D`, their intervals `.A_interval` and
+            `.B_interval`, and `.rate`, the rate at the state. The outputs are the measured states.
+            `.to_scipy()` and `.to_control()` convert it.
+
+        Examples
+        --------
+        >>> import numpy as np, orthoreg as og
+        >>> t = np.linspace(0, 6, 121)
+        >>> states = np.column_stack([np.cos(t), -np.sin(t)])
+        >>> model = og.OrthoReg("poly(1)", og.Zero()).fit(states, t=t)
+        >>> A, B, C, D = model.linearize([0.0, 0.0])
+        >>> A.round(3).tolist()
+        [[0.0, 1.0], [-1.0, 0.0]]
+        """
+        from ..control import linearize, refuse_delays, refuse_time, vector
+
+        check_is_fitted(self)
+        self._check_closed("linearize()")
+        schema = self.schema_
+        refuse_delays(schema, "linearize()")
+        refuse_time(schema, "linearize()")
+        state = vector(x, schema.state_names, "x")
+        inputs = vector(u, schema.measured_inputs, "u")
+        return linearize(self.field_, schema, state, inputs, self.fit_.estimates)
+
+    def equilibria(
+        self, ranges: Mapping[str, tuple[float, float]] | None = None, u: Any = None
+    ) -> "Equilibria":
+        """Return the states at rest inside a box, with their stability.
+
+        Newton's method starts from many points that are spread evenly over the box. For a map,
+        these states are its fixed points.
+
+        Parameters
+        ----------
+        ranges
+            lowest and highest value of each state, by name: {"theta": (-4, 4)}. A state without a
+            range has that of the training data.
+        u
+            constant input: m values, or a dict by name; omitted if the model has no inputs.
+
+        Returns
+        -------
+        equilibria
+            a sequence of `Equilibrium`, each with `.x`, `.eigenvalues`, `.stability` ("stable",
+            "unstable" or "undecided"), `.kind` in words, `.interval` of each state, and `.inside`,
+            whether it is within the training data.
+
+        Examples
+        --------
+        >>> import numpy as np, orthoreg as og
+        >>> x = np.linspace(-2, 2, 200)[:, None]
+        >>> model = og.OrthoReg("poly(3)", og.Zero()).fit(x, x - x**3)
+        >>> [(round(float(point.x[0]), 3), point.kind) for point in model.equilibria()]
+        [(-1.0, 'stable node'), (0.0, 'unstable node'), (1.0, 'stable node')]
+        """
+        from ..control import find_equilibria, refuse_delays, refuse_time, vector
+
+        check_is_fitted(self)
+        self._check_closed("equilibria()")
+        schema = self.schema_
+        refuse_delays(schema, "equilibria()")
+        refuse_time(schema, "equilibria()")
+        jumps = switching_terms(self.field_)
+        if jumps:
+            raise InputError(
+                f"equilibria() needs equations without jumps, and the model has {jumps[0]}: such a "
+                f"model can rest in whole ranges of states. Simulate it to see where it stops."
+            )
+        box = self._box(ranges)
+        inputs = vector(u, schema.measured_inputs, "u")
+        return find_equilibria(
+            self.field_, schema, box, inputs, self.fit_.estimates, self.state_range_
+        )
+
+    def _box(self, ranges: Mapping[str, tuple[float, float]] | None) -> np.ndarray:
+        """Return the lowest and highest values of the states, by default those of the data."""
+        names, box = self.state_names_, np.array(self.state_range_, dtype=float)
+        for name, ends in (ranges or {}).items():
+            if name not in names:
+                raise InputError(
+                    f"ranges has '{name}', which is not a state.{suggestion(name, names)} "
+                    f"The states are {quoted(names)}."
+                )
+            pair = as_numbers(ends, f"ranges['{name}']")
+            if pair.shape != (2,) or not np.isfinite(pair).all() or not pair[0] < pair[1]:
+                raise InputError(
+                    f"ranges['{name}'] must be a lowest and a higher highest value, such as "
+                    f"(-1, 1); got {ends!r}."
+                )
+            box[:, names.index(name)] = pair
+        return box
+
+    def _check_closed(self, who: str) -> None:
+        """Raise InputError if a state has no equation."""
+        if self.output_names_ != self.state_names_:
+            raise InputError(
+                f"{who} needs one equation for each of the {len(self.state_names_)} states; "
+                f"the model was fitted to {len(self.output_names_)} targets."
+            )
