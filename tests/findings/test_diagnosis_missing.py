@@ -57,3 +57,17 @@ def test_nothing_is_missed_in_complete_columns(name):
 def test_a_library_that_lacks_a_term_is_no_missing_column(noise):
     data = runs_of(duffing, starts(5, [-1.6, -1], [1.6, 1]), 15, 250, ["x", "v"], noise=noise)
     assert found(data) is None
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_sparse_runs_of_a_curved_law_are_no_missing_column(seed):
+    """Five runs of growth with inhibition are far apart where the rates are strongly curved."""
+    rng = np.random.default_rng(seed)
+
+    def growth(t, z):
+        rate = 0.9 * z[1] / (0.4 + z[1] + z[1] ** 2 / 1.5)
+        return [(rate - 0.1) * z[0], -2 * rate * z[0]]
+
+    first = np.column_stack([rng.uniform(0.1, 0.4, 5), rng.uniform(2, 5, 5)])
+    data = runs_of(growth, first, 12, 121, ["X", "S"], noise=0.01)
+    assert found(data) is None

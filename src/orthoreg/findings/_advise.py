@@ -81,9 +81,13 @@ def advise(
         lagging = lag(motion.data)
         if lagging is not None:
             items.append(lagging)
-        is_wrong = any(equation.status not in _GOOD for equation in scores.equations)
-        if is_wrong and mapped is None:
-            loud = _noise(data, motion, np.sqrt(np.maximum(seen.size, 1e-300)))
+        wrong = [
+            c
+            for c, equation in zip(places, scores.equations, strict=True)
+            if equation.status not in _GOOD
+        ]
+        if wrong and mapped is None:
+            loud = _noise(data, motion, np.sqrt(np.maximum(seen.size, 1e-300)), wrong)
             if loud is not None:
                 items.append(loud)
     ambiguous = [score.equation for score in scores.equations if score.is_ambiguous]
@@ -135,12 +139,17 @@ def given_advice(equations: Sequence[str], at_bounds: Sequence[str] = ()) -> Adv
     )
 
 
-def _noise(data: Dataset, motion: Motion, size: Float[np.ndarray, " n"]) -> Advice | None:
-    """Advice on noise in measured states and its effect on the learned derivatives. For a position
-    without a measured velocity, this is the second derivative."""
+def _noise(
+    data: Dataset, motion: Motion, size: Float[np.ndarray, " n"], equations: Sequence[int]
+) -> Advice | None:
+    """Advice on noise in measured states and its effect on the derivatives that `equations` give.
+    For a position without a measured velocity, this is the second derivative."""
     measured, rates = data.is_measured, data.given_rates
-    states = [int(i) for i in np.flatnonzero(measured)]
-    learned = [i if measured[rates.get(i, i)] else rates[i] for i in states]
+    pairs = [
+        (i, i if measured[rates.get(i, i)] else rates[i]) for i in np.flatnonzero(measured).tolist()
+    ]
+    pairs = [(i, c) for i, c in pairs if c in equations]
+    states, learned = [i for i, _ in pairs], [c for _, c in pairs]
     labels = equation_names(data.state_names, data.velocity_of, discrete=data.discrete)
     return noise(
         tuple(data.state_names[i] for i in states),

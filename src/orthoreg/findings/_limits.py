@@ -99,6 +99,8 @@ NEIGHBOUR_BLUR = 2.0
 """Distance of neighbours, in standard deviations of noise, below which they determine no slope."""
 NEIGHBOUR_RIDGE = 1e-3
 """Ridge on the slopes of the plane through neighbours, in mean squares of their distances."""
+NEAREST_SHARE = 0.25
+"""Share of the rows with neighbours whose neighbours count as close."""
 UNDETERMINED_SHARE = 0.08
 """Minimum share of a derivative that no function of the columns explains for reporting a missing
 variable."""

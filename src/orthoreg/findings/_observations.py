@@ -27,10 +27,13 @@ class Determination:
     """The share of each target's variance that no function of the columns explains.
 
     `share` is measured on the rows `covered` by neighbours, after subtracting noise; `enough` is
-    true if these rows suffice for a statement.
+    true if these rows suffice for a statement. Neighbours miss the curvature of a function, but
+    less so the closer they are, while a missing variable matters at any distance: `certain_share`
+    is the minimum of the shares of all these rows and of those with the closest neighbours.
     """
 
     share: Float[np.ndarray, " c"]
+    certain_share: Float[np.ndarray, " c"]
     covered: Bool[np.ndarray, " N"]
 
     @property
@@ -244,6 +247,7 @@ def determination(
     count = max(4 * (scaled.shape[1] + 1), limits.MIN_NEIGHBOURS)
     predicted = np.zeros_like(targets)
     covered = np.zeros(len(points), dtype=bool)
+    reach = np.full(len(points), np.inf)
     for part in _parts(run):
         others = np.flatnonzero(~_widened(part, apart))
         rows = np.flatnonzero(part)
@@ -259,17 +263,21 @@ def determination(
         predicted[rows] = values[:, : targets.shape[1]]
         # a plane through neighbours on all sides also predicts the position of the row itself
         missed = np.linalg.norm(values[:, targets.shape[1] :], axis=1)
+        reach[rows] = distance[:, -1]
         covered[rows] = (distance[:, count // 2] < limits.MAX_NEIGHBOUR_DISTANCE) & (
             missed < limits.MAX_NEIGHBOUR_OFFSET
         )
     if not covered.any():
-        return Determination(np.full(targets.shape[1], np.nan), covered)
-    error = np.mean((targets - predicted)[covered] ** 2, axis=0)
-    variance = targets.var(axis=0)
-    share = np.maximum(error - limits.NOISE_MARGIN**2 * noise, 0.0) / np.where(
-        variance > 0, variance, 1.0
+        unknown = np.full(targets.shape[1], np.nan)
+        return Determination(unknown, unknown, covered)
+    nearest = covered & (reach <= np.quantile(reach[covered], limits.NEAREST_SHARE))
+    squares = (targets - predicted) ** 2
+    variance = np.where(np.ptp(targets, axis=0) > 0, targets.var(axis=0), 1.0)
+    share, share_nearest = (
+        np.maximum(squares[rows].mean(axis=0) - limits.NOISE_MARGIN**2 * noise, 0.0) / variance
+        for rows in (covered, nearest)
     )
-    return Determination(share, covered)
+    return Determination(share, np.minimum(share, share_nearest), covered)
 
 
 def _parts(run: Int[np.ndarray, " N"]) -> list[Bool[np.ndarray, " N"]]:

@@ -29,13 +29,13 @@ def missing_variable(
         return None
     level = float(seen.noise_level.max(initial=0.0))
     threshold = max(limits.UNDETERMINED_SHARE, limits.MISSING_VARIABLE_NOISE_FACTOR * level)
-    undetermined = [c for c in failing if first.share[c] > threshold]
+    undetermined = [c for c in failing if first.certain_share[c] > threshold]
     if not undetermined:
         return None
     names = seen.labels
     states = rates([names[c] for c in undetermined])
-    worst = max(undetermined, key=lambda c: first.share[c])
-    share = percent(min(float(first.share[worst]), 1.0))
+    worst = max(undetermined, key=lambda c: first.certain_share[c])
+    share = percent(min(float(first.certain_share[worst]), 1.0))
     columns = listed(seen.samples.names, most=6)
     if all(_differs_by_run(seen, features, c) for c in undetermined):
         return Advice(
