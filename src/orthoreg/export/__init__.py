@@ -1,5 +1,7 @@
 """Export of fitted fields as text, mathematics, and source code in other languages."""
 
+from ._casadi import CasadiModel as CasadiModel
+from ._casadi import to_casadi as to_casadi
 from ._fmu import to_fmu as to_fmu
 from ._languages import to_c as to_c
 from ._languages import to_julia as to_julia

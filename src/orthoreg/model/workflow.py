@@ -1,10 +1,11 @@
-"""`AbstractWorkflow`: what follows a fit, as thin methods: linear models, equilibria."""
+"""`AbstractWorkflow`: what follows a fit, as thin methods: linear models, equilibria, control."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .. import export
 from .._common.errors import InputError, quoted, suggestion
 from .._common.scikit import check_is_fitted
 from ..data import as_numbers
@@ -107,6 +108,30 @@ class AbstractWorkflow(AbstractReading):
         inputs = vector(u, schema.measured_inputs, "u")
         return find_equilibria(
             self.field_, schema, box, inputs, self.fit_.estimates, self.state_range_
+        )
+
+    def to_casadi(self) -> export.CasadiModel:
+        """Return the model as CasADi functions, including the residual, for optimal control.
+
+        Returns
+        -------
+        model
+            a `CasadiModel`: `.f(x, u)` are the derivatives or the next state, `.trust(x, u)` is at
+            most zero within the training data, and `.integrator(step)` makes a step of the flow.
+            Requires the extra `casadi`.
+
+        Examples
+        --------
+        >>> import numpy as np, orthoreg as og
+        >>> t = np.linspace(0, 6, 121)
+        >>> model = og.OrthoReg("poly(1)", og.Zero()).fit(np.exp(-t)[:, None], t=t)
+        >>> round(float(model.to_casadi().f([2.0], [])), 3)  # doctest: +SKIP
+        -2.0
+        """
+        check_is_fitted(self)
+        self._check_closed("to_casadi()")
+        return export.to_casadi(
+            self.shown_field(), len(self.state_names_), self.fit_.range, self.schema_.step
         )
 
     def _box(self, ranges: Mapping[str, tuple[float, float]] | None) -> np.ndarray:
