@@ -20,7 +20,7 @@ from orthoreg.search.formulas._coupling import (
     mass_matrix,
     written,
 )
-from orthoreg.search.formulas._equation import DictionaryProblem, dictionary
+from orthoreg.search.formulas._equation import DictionaryProblem
 from orthoreg.search.formulas._parametric_term import ParametricTerm
 from orthoreg.search.formulas._proposals import EquationResult
 from orthoreg.terms import AbstractLibrary, Number, parse, to_text
@@ -90,9 +90,7 @@ def gaps_of_nothing(rows: Measurements) -> list[EquationResult]:
     """Gaps whose only candidate is a constant."""
     found = []
     for c in rows.learned:
-        equation = DictionaryProblem(
-            rows, dictionary([ParametricTerm(Number(1.0), "poly", known=True)], rows), c
-        )
+        equation = DictionaryProblem(rows, [ParametricTerm(Number(1.0), "poly", known=True)], c)
         base = polish(equation, [0])
         assert base is not None
         found.append(EquationResult(equation, base, (base,)))
@@ -182,9 +180,7 @@ def test_an_equation_with_one_acceleration_beside_one_with_two():
     found = []
     for c, terms in zip(rows.learned, texts, strict=True):
         shapes = [ParametricTerm(parse(text, wide.names), "poly") for text in terms]
-        found.append(
-            polish(DictionaryProblem(wide, dictionary(shapes, wide), c), range(len(shapes)))
-        )
+        found.append(polish(DictionaryProblem(wide, shapes, c), range(len(shapes))))
     system = CoupledSystem(tuple(found), len(rows.names))
 
     def bind(library: AbstractLibrary, physics: og.Physics) -> Bound:

@@ -13,7 +13,7 @@ from orthoreg.search.formulas import rows_as_measurements
 from orthoreg.search.formulas._beam import beam, best_pairs, exchange, support_of
 from orthoreg.search.formulas._candidates import make_readable, prune, scored_fit
 from orthoreg.search.formulas._catalogue import catalogue
-from orthoreg.search.formulas._equation import DictionaryProblem, dictionary
+from orthoreg.search.formulas._equation import DictionaryProblem
 from orthoreg.search.formulas._measurements import misfit_nats
 from orthoreg.search.formulas._parametric_term import ParametricTerm
 from orthoreg.search.formulas._projection import least_squares as coefficients_of
@@ -33,7 +33,7 @@ def equation(target, shapes=None, noise=1e-3, rows=300, known=LINEAR) -> Diction
     base = [ParametricTerm(term, "known", known=True) for term in known.terms(NAMES)]
     if shapes is None:
         shapes = catalogue(NAMES, measured_rows.extent)
-    return DictionaryProblem(measured_rows, dictionary([*base, *shapes], measured_rows), 0)
+    return DictionaryProblem(measured_rows, [*base, *shapes], 0)
 
 
 def shape(text, parameters=(), grid=((),), low=(), high=()) -> ParametricTerm:

@@ -11,7 +11,7 @@ from orthoreg.physics import Symmetries
 from orthoreg.search.formulas import rows_as_measurements
 from orthoreg.search.formulas._beam import added_gains, support_of
 from orthoreg.search.formulas._composed import add_products, orthonormal, product, product_gains
-from orthoreg.search.formulas._equation import DictionaryProblem, dictionary
+from orthoreg.search.formulas._equation import DictionaryProblem
 from orthoreg.search.formulas._parametric_term import ParametricTerm
 from orthoreg.search.formulas._projection import project
 from orthoreg.terms import Polynomial, parse, to_text
@@ -32,7 +32,7 @@ def equation(target, symmetries=None, rows=300, noise=1e-3) -> DictionaryProblem
     data = Rows(X, y[:, None], np.zeros(rows, dtype=int), np.array([noise**2]), NAMES, ("f",))
     found = rows_as_measurements(data)
     base = [ParametricTerm(term, "known", known=True) for term in Polynomial(1).terms(NAMES)]
-    return DictionaryProblem(found, dictionary(base, found), 0, symmetries)
+    return DictionaryProblem(found, base, 0, symmetries)
 
 
 def runs(slope, low, high, until, noise) -> og.Dataset:

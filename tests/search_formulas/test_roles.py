@@ -10,7 +10,7 @@ import orthoreg as og
 from orthoreg.losses import Auto
 from orthoreg.search.formulas import measurements
 from orthoreg.search.formulas._candidates import polish
-from orthoreg.search.formulas._equation import DictionaryProblem, dictionary
+from orthoreg.search.formulas._equation import DictionaryProblem
 from orthoreg.search.formulas._parametric_term import ParametricTerm
 from orthoreg.search.formulas._variants import _orders, in_other_roles, renamings
 from orthoreg.terms import Variable, parse
@@ -38,10 +38,10 @@ def test_what_one_cell_does_is_tried_for_the_other():
         np.array([start]), low, high,
     )  # fmt: skip
     decay = [ParametricTerm(Variable(c, rows.names[c]), "poly", known=True) for c in (0, 1)]
-    source = DictionaryProblem(rows, dictionary([*decay, inhibited], rows), 1)
+    source = DictionaryProblem(rows, [*decay, inhibited], 1)
     law = polish(source, [1, 2])
     assert law is not None
-    goal = DictionaryProblem(rows, dictionary(decay, rows), 0)
+    goal = DictionaryProblem(rows, decay, 0)
     (found,) = in_other_roles(goal, [[law]], lambda: True)
     assert found.expressions[0] == decay[0].expression and found.fit.terms[0].known
     assert found.fit.values[1] == pytest.approx((4.9, 1.4), rel=0.01)
@@ -53,9 +53,9 @@ def test_what_one_cell_does_is_tried_for_the_other():
 def test_a_function_that_the_other_variable_leaves_undefined_is_not_tried():
     rows = measurements(Auto(), cells())  # a begins at 0.002, b at 0.25
     root = ParametricTerm(parse("sqrt(b - 0.1)", rows.names), "power")
-    law = polish(DictionaryProblem(rows, dictionary([root], rows), 0), [0])
+    law = polish(DictionaryProblem(rows, [root], 0), [0])
     decay = ParametricTerm(Variable(1, rows.names[1]), "poly", known=True)
-    goal = DictionaryProblem(rows, dictionary([decay], rows), 1)
+    goal = DictionaryProblem(rows, [decay], 1)
     assert law is not None and in_other_roles(goal, [[law]], lambda: True) == []
 
 

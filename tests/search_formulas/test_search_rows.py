@@ -13,7 +13,7 @@ from orthoreg.losses import Auto
 from orthoreg.search._proposals import antiderivative, integral_form
 from orthoreg.search.formulas import measurements
 from orthoreg.search.formulas._candidates import make_readable, scored_fit
-from orthoreg.search.formulas._equation import DictionaryProblem, dictionary
+from orthoreg.search.formulas._equation import DictionaryProblem
 from orthoreg.search.formulas._parametric_term import ParametricTerm, symbols
 from orthoreg.search.formulas._projection import project
 from orthoreg.search.formulas._rows import Samples, integral_rows
@@ -39,7 +39,7 @@ def rows_of(data: og.Dataset, states: np.ndarray, most: int = 10_000):
 
 def equation(rows, output: int, known=Polynomial(2)) -> DictionaryProblem:  # noqa: B008
     base = [ParametricTerm(term, "known", known=True) for term in known.terms(NAMES)]
-    return DictionaryProblem(rows, dictionary(base, rows), output)
+    return DictionaryProblem(rows, base, output)
 
 
 @given(st.integers(4, 40), st.integers(0, 3), st.integers(0, 1000))
@@ -119,10 +119,10 @@ def test_functions_are_defined_wherever_they_must_be():
     rows = rows_of(runs(0.05), runs(0.0).states)
     positive = replace(rows, points=np.abs(rows.points) + 0.1)
     shapes = [ParametricTerm(parse(text, NAMES), "own") for text in ("log(x)", "x*y")]
-    assert len(dictionary(shapes, positive).term_of_column) == 2
+    assert len(DictionaryProblem(positive, shapes, 0)) == 2
     further = positive.defined_at(np.array([[-0.2, 1.0], [0.5, 0.5]]))
     assert_allclose(further.beyond, [[-0.2, 1.0]])
-    found = dictionary(shapes, further)
+    found = DictionaryProblem(further, shapes, 0)
     assert [found.terms[k].expression for k in found.term_of_column] == [parse("x*y", NAMES)]
 
 

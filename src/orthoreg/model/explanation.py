@@ -29,9 +29,9 @@ from ..search.formulas import (
     Measurements,
     ModelSearch,
     ProposalConstant,
+    RowSearch,
     ScoredCandidate,
     SearchInput,
-    explain_rows,
     gather_evidence,
     measurements,
     proposals_by_rows,
@@ -393,16 +393,16 @@ def _judged_by_rows(
     atoms: Sequence[Atom],
     should_continue: Callable[[], bool],
 ) -> list[EquationProposals]:
-    results = explain_rows(
+    search = RowSearch(
         rows,
         model.field_.features,
+        model.knowledge(),
         atoms,
         supports=_supports(model),
-        knowledge=model.knowledge(),
         is_expected=not model.recipe().library_is_default,
         should_continue=should_continue,
     )
-    return [proposals_by_rows(result) for result in results]
+    return [proposals_by_rows(result) for result in search.run()]
 
 
 def _judged_by_trajectories(

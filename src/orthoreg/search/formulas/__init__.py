@@ -18,7 +18,7 @@ from ._measurements import Measurements as Measurements
 from ._models import ModelSearch as ModelSearch
 from ._models import SearchInput as SearchInput
 from ._proposals import EquationResult as EquationResult
-from ._proposals import explain_rows as explain_rows
+from ._proposals import RowSearch as RowSearch
 from ._ranking import Combination as Combination
 from ._ranking import ModelRanking as ModelRanking
 from ._ranking import RankedModel as RankedModel

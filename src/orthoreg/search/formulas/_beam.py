@@ -199,9 +199,6 @@ def _gram(
     return equation.gram[chosen[:, :, None], chosen[:, None, :]] + limits.RIDGE * np.eye(size)
 
 
-_BLOCK = 32  # columns whose pairs are compared at a time, about the size of a cache
-
-
 def best_pairs(
     equation: DictionaryProblem, support: Support, allowed: Bool[np.ndarray, " K"], width: int
 ) -> list[Support]:
@@ -212,8 +209,8 @@ def best_pairs(
     price = equation.price[columns]
     # total, first, second, rss, price
     pools: list[np.ndarray] = [np.zeros((0, 5)) for _ in limits.TEMPERATURES]
-    for begin in range(0, len(columns), _BLOCK):
-        end = min(begin + _BLOCK, len(columns))
+    for begin in range(0, len(columns), limits.PAIR_BLOCK):
+        end = min(begin + limits.PAIR_BLOCK, len(columns))
         rss = np.maximum(support.rss - _pair_gains(remaining, slice(begin, end)), 0.0)
         nats = equation.nats(rss)
         prices = support.price + price[begin:end, None] + price[:end]

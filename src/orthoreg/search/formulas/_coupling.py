@@ -28,7 +28,7 @@ from ...terms import (
 from . import _limits as limits
 from ._beam import Support, beam, best_of, exchange
 from ._candidates import Candidate, prune, rescored, scored_fit
-from ._equation import DictionaryProblem, dictionary
+from ._equation import DictionaryProblem
 from ._measurements import Measurements
 from ._parametric_term import ParametricTerm
 from ._projection import project
@@ -86,7 +86,7 @@ def coupled_systems(
             *forces(rows, position_of),
             *inertias(extended, width, position_of, c),
         ]
-        problems.append(DictionaryProblem(extended, dictionary(terms, extended), c))
+        problems.append(DictionaryProblem(extended, terms, c))
         lists.append(_search(problems[-1], width))
         explicit = result.candidates[0]
         gain += problems[-1].nats(explicit.fit.rss) + explicit.price - lists[-1][0].score

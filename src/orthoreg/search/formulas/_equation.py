@@ -1,8 +1,7 @@
 """One equation as a linear problem over a dictionary of columns."""
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Container, Sequence
 from functools import lru_cache
 from typing import Any, final
 
@@ -10,30 +9,17 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from ...physics import Symmetries
+from ...terms import Expression
 from . import _limits as limits
 from ._measurements import Measurements, misfit_nats
 from ._parametric_term import ParametricTerm, symbols, symmetric, symmetric_values
 
-_NON_INTEGER = 0.7310585  # represents all non-integer numbers, which have equal prices
 
-
-@final
-@dataclass(frozen=True, eq=False)
-class Dictionary:
-    """Columns (R x K) of unit norm without noise weights, with the term, parameters and price in
-    nats of each column."""
-
-    terms: tuple[ParametricTerm, ...]
-    term_of_column: Int[np.ndarray, " K"]
-    values: tuple[tuple[float, ...], ...]
-    columns: Float[np.ndarray, "R K"]
-    price: Float[np.ndarray, " K"]
-    known: Bool[np.ndarray, " K"]
-
-
-def dictionary(terms: Sequence[ParametricTerm], rows: Measurements) -> Dictionary:
+def _usable_columns(
+    terms: Sequence[ParametricTerm], rows: Measurements
+) -> tuple[Float[np.ndarray, "R K"], Int[np.ndarray, " K"], list[tuple[float, ...]]]:
     """Return the columns of the terms that are finite on the data and differ from all earlier
-    columns."""
+    columns, without noise weights, and the term and parameters of each column."""
     columns, term_indices, values = [], [], []
     for index, term in enumerate(terms):
         at_points = term.columns(rows.points, term.grid)
@@ -45,17 +31,16 @@ def dictionary(terms: Sequence[ParametricTerm], rows: Measurements) -> Dictionar
         columns.append(rows.term_at_rows(at_points[:, is_usable], term.expression))
         term_indices += [index] * int(is_usable.sum())
         values += [tuple(row) for row in term.grid[is_usable].tolist()]
-    phi = np.concatenate(columns, axis=1)
-    norm = np.sqrt(np.vecdot(phi.T, phi.T))
-    phi = phi / np.where(norm > 0, norm, 1.0)
+    joined = np.concatenate(columns, axis=1)
+    phi, norm = _normalized(joined), np.sqrt(np.vecdot(joined.T, joined.T))
     unique = np.flatnonzero((norm > 0) & ~_repeated(phi))
-    known = np.array([term.known for term in terms])
-    price = [price_of(terms[term_indices[k]], values[k], rows.count) for k in unique]
-    chosen = np.array(term_indices)[unique]
-    return Dictionary(
-        tuple(terms), chosen, tuple(values[k] for k in unique), phi[:, unique],
-        np.array(price), known[chosen],
-    )  # fmt: skip
+    return phi[:, unique], np.array(term_indices)[unique], [values[k] for k in unique]
+
+
+def _normalized(columns: Float[np.ndarray, "R K"]) -> Float[np.ndarray, "R K"]:
+    """Return the columns divided by their norms; columns of zeros are unchanged."""
+    norm = np.sqrt(np.vecdot(columns.T, columns.T))
+    return columns / np.where(norm > 0, norm, 1.0)
 
 
 def _moderate(size: Float[np.ndarray, "M g"]) -> Bool[np.ndarray, " g"]:
@@ -76,7 +61,8 @@ def price_of(term: ParametricTerm, values: tuple[float, ...], count: float) -> f
     symbol_price = (
         limits.KNOWN_SYMBOL_PRICE if term.is_expected or term.is_shared else limits.SYMBOL_PRICE
     )
-    rounded = tuple(v if v.is_integer() else math.copysign(_NON_INTEGER, v) for v in values)
+    # all non-integer numbers have equal prices
+    rounded = tuple(v if v.is_integer() else math.copysign(0.7310585, v) for v in values)
     return float(constant_price * (1 + free) + symbol_price * max(_symbols(term, rounded), 1))
 
 
@@ -91,20 +77,17 @@ def _repeated(phi: Float[np.ndarray, "R K"]) -> Bool[np.ndarray, " K"]:
     return np.asarray(np.triu(cosine > limits.DUPLICATE_COSINE, 1).any(axis=0))
 
 
-_MOST_KEPT = 2000  # maximum number of cached columns
-
-
 @final
 class DictionaryProblem:
     """The linear problem y = Phi w of one output, with rows in units of their noise and columns of
-    unit norm. Columns can be added. `noise` is the variance that no formula explains, in these
-    units. `sharpened` has the sets of columns whose parameters were estimated. Offered columns
-    must satisfy the `symmetries`."""
+    unit norm, which are finite and differ from each other. Columns can be added. `noise` is the
+    variance that no formula explains, in these units. `sharpened` has the sets of columns whose
+    parameters were estimated. Offered columns must satisfy the `symmetries`."""
 
     def __init__(
         self,
         rows: Measurements,
-        terms: Dictionary,
+        terms: Sequence[ParametricTerm],
         output: int,
         symmetries: Symmetries | None = None,
     ):
@@ -113,14 +96,12 @@ class DictionaryProblem:
         self.target = self.weighed(rows.targets[:, [output]])[:, 0]
         self.count = rows.count
         self.noise = 1.0
-        self.terms = list(terms.terms)
-        self.term_of_column = np.array(terms.term_of_column)
-        self.values = list(terms.values)
-        self.price = np.array(terms.price)
-        self.known = np.array(terms.known)
-        phi = self.weighed(terms.columns)
-        norm = np.sqrt(np.vecdot(phi.T, phi.T))
-        self._phi = phi / np.where(norm > 0, norm, 1.0)
+        self.terms = list(terms)
+        phi, self.term_of_column, self.values = _usable_columns(self.terms, rows)
+        pairs = zip(self.term_of_column, self.values, strict=True)
+        self.price = np.array([price_of(self.terms[k], values, rows.count) for k, values in pairs])
+        self.known = np.array([term.known for term in self.terms])[self.term_of_column]
+        self._phi = _normalized(self.weighed(phi))
         self._gram = self._phi.T @ self._phi
         self.moments = self._phi.T @ self.target
         self.square = float(self.target @ self.target)
@@ -139,6 +120,14 @@ class DictionaryProblem:
     def gram(self) -> Float[np.ndarray, "K K"]:
         """The inner products of all columns."""
         return self._gram[: len(self), : len(self)]
+
+    def columns_of(self, expressions: Container[Expression]) -> list[int]:
+        """Return the columns of these terms of the library."""
+        return [
+            k
+            for k, place in enumerate(self.term_of_column)
+            if self.known[k] and self.terms[place].expression in expressions
+        ]
 
     def weighed(self, values: Float[np.ndarray, "R k"]) -> Float[np.ndarray, "R k"]:
         """Return values at rows in units of noise, with the free offset of each stretch removed."""
@@ -168,7 +157,7 @@ class DictionaryProblem:
     def _keep(
         self, key: tuple[ParametricTerm, tuple[float, ...]], values: Float[np.ndarray, "M k"]
     ) -> None:
-        if len(self._columns) > _MOST_KEPT:
+        if len(self._columns) > limits.MAX_CACHED_COLUMNS:
             self._columns.clear()
         at_rows = self.weighed(self.rows.term_at_rows(values, key[0].expression))
         self._columns[key] = np.ascontiguousarray(at_rows.T)

@@ -81,6 +81,8 @@ PARAMETER_MARGIN = 0.3  # fraction of a value within which a fit searches for th
 # -- beam search ----------------------------------------------------------------------------
 TEMPERATURES = (1.0, 4.0, 16.0)
 """Divisors of the misfit. With 1 alone, a simple true formula loses to better fits."""
+MAX_CACHED_COLUMNS = 2000  # columns of an equation, a limit of memory
+PAIR_BLOCK = 32  # columns whose pairs are compared at a time, about the size of a cache
 BEAM_WIDTH = 10  # supports kept at each temperature
 EXCHANGED_SUPPORTS = 4  # supports at each temperature whose columns are exchanged
 EXCHANGE_ROUNDS = 4  # rounds of exchanging columns

@@ -20,7 +20,7 @@ from ._candidates import Candidate
 from ._coupling import couple, coupled_systems
 from ._evidence import points_around, written_terms
 from ._measurements import Measurements
-from ._proposals import EquationResult, explain_rows
+from ._proposals import EquationResult, RowSearch
 from ._ranking import ModelRanking, RankedModel, best_combinations, combine
 from ._rows import measurements
 
@@ -57,7 +57,7 @@ class ModelSearch:
     has the matched models, and `around` are points within and around the data."""
 
     def __init__(self, problem: SearchInput, should_continue: Callable[[], bool]):
-        self._problem, self._goes_on = problem, should_continue
+        self._problem, self._should_continue = problem, should_continue
         self.results: list[EquationResult] = []
         self.around = np.zeros((0, len(problem.data.variable_names)))
         self.ranking = ModelRanking(problem.data, problem.interpolation)
@@ -72,7 +72,7 @@ class ModelSearch:
         is_coupled = self._rank_coupled(rows)
         self._rank(self.results, min(tried, limits.MAX_BESIDE_COUPLED) if is_coupled else tried)
         ranked = self.ranking.ranked()
-        if self.ranking.is_noisy and self._goes_on() and not is_coupled:
+        if self.ranking.is_noisy and self._should_continue() and not is_coupled:
             data = self._problem.data
             states = ranked[0].states if len(ranked[0].states) == data.n_samples else None
             shared = self._shared(ranked[: limits.SHARING_MODELS])
@@ -88,16 +88,10 @@ class ModelSearch:
         self, rows: Measurements, shared: dict[int, set[Expression]]
     ) -> list[EquationResult]:
         problem = self._problem
-        return explain_rows(
-            rows,
-            problem.features,
-            problem.atoms,
-            supports=problem.supports,
-            knowledge=problem.knowledge,
-            shared=shared,
-            is_expected=problem.is_expected,
-            should_continue=self._goes_on,
-        )
+        return RowSearch(
+            rows, problem.features, problem.knowledge, problem.atoms, problem.supports or {},
+            shared, problem.is_expected, self._should_continue,
+        ).run()  # fmt: skip
 
     def _rank(self, results: Sequence[EquationResult], tried: int) -> None:
         """Match the best combinations of candidates, and combinations with the best library
@@ -117,7 +111,7 @@ class ModelSearch:
         unique = {tuple(map(id, candidate)): candidate for candidate in [*always, *chosen]}
         with progress("Matching trajectories", float(len(unique))) as show:
             for done, candidates in enumerate(unique.values()):
-                if done >= len(always) and not self._goes_on():
+                if done >= len(always) and not self._should_continue():
                     break
                 show(float(done), "; ".join(written_terms(candidate) for candidate in candidates))
                 self._add(candidates)
@@ -141,11 +135,11 @@ class ModelSearch:
         any. Skip this step if physics or a model is given, which such systems might contradict."""
         if self._problem.physics is not None or self._problem.supports is not None:
             return False
-        systems = coupled_systems(rows, self.results, self._goes_on)
+        systems = coupled_systems(rows, self.results, self._should_continue)
         with progress("Matching coupled equations", float(len(systems))) as show:
             for done, system in enumerate(systems):
                 show(float(done), "several accelerations in one equation")
-                if done == 0 or self._goes_on():
+                if done == 0 or self._should_continue():
                     self.ranking.add(couple(system, self._problem.bind, rows))
         return bool(systems)
 

@@ -1,7 +1,8 @@
 """Candidates for each equation, from measured rows, a library and known physics."""
 
 from collections.abc import Callable, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, final
 
 import numpy as np
@@ -16,7 +17,7 @@ from ...terms import Expression, FeatureMap, parameters_of, to_text, variables_o
 from ._atoms import Atom
 from ._candidates import Candidate, scored_fit
 from ._catalogue import catalogue
-from ._equation import Dictionary, DictionaryProblem, dictionary
+from ._equation import DictionaryProblem
 from ._limits import BOUND_SLACK
 from ._measurements import Measurements
 from ._parametric_term import ParametricTerm, symmetric
@@ -97,82 +98,71 @@ class EquationResult:
     model: Candidate | None = None
 
 
-@np.errstate(all="ignore")  # formulas that overflow are rejected
-def explain_rows(
-    rows: Measurements,
-    features: FeatureMap,
-    atoms: Sequence[Any] = (),
-    *,
-    supports: Mapping[int, Sequence[int]] | None = None,
-    knowledge: Knowledge | None = None,
-    shared: Mapping[int, Set[Expression]] | None = None,
-    is_expected: bool = True,
-    should_continue: Callable[[], bool] = lambda: True,
-) -> list[EquationResult]:
-    """Search all learned equations for candidates.
+@final
+@dataclass(frozen=True, eq=False)
+class RowSearch:
+    """A search for candidates of all learned equations on the rows of one data set.
 
     `features` is the library, whose terms are cheap if `is_expected`. `supports` are the terms that
     a model uses in each equation, and `shared` the terms of its other equations, which are also
     cheap. Equations that `knowledge` completes are skipped. In other equations, given terms are
     subtracted, and candidates satisfy the required terms, the symmetries and the bounds.
     """
-    knowledge = Knowledge.none(features.mask.shape) if knowledge is None else knowledge
-    search = _Search(
-        rows,
-        features.resolved() if features.values else features,
-        knowledge,
-        new_terms_for(rows, atoms),
-        supports or {},
-        shared or {},
-        is_expected,
-        should_continue,
-    )
-    learned = [c for c in rows.learned if c not in knowledge.complete]
-    if has_cluster():
-        return search.exchanged(map_in_order(search.run, learned, "Searching for missing terms"))
-    results = []
-    with progress("Searching for missing terms", float(len(learned))) as show:
-        for done, c in enumerate(learned):
-
-            def on_progress(part: int, what: str, done: int = done, c: int = c) -> None:
-                show(done + part / (len(FAMILIES) + 1), f"{left_side(rows.outputs[c])}: {what}")
-
-            results.append(search.run(c, on_progress))
-    return search.exchanged(results)
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class _Search:
-    """The search over the equations of one data set; see `explain_rows`."""
 
     rows: Measurements
     features: FeatureMap
     knowledge: Knowledge
-    terms: Sequence[ParametricTerm]
-    supports: Mapping[int, Sequence[int]]
-    shared: Mapping[int, Set[Expression]]
-    is_expected: bool
-    should_continue: Callable[[], bool]
+    atoms: Sequence[Any] = ()
+    supports: Mapping[int, Sequence[int]] = field(default_factory=dict)
+    shared: Mapping[int, Set[Expression]] = field(default_factory=dict)
+    is_expected: bool = True
+    should_continue: Callable[[], bool] = lambda: True
 
-    def run(
-        self, c: int, on_progress: Callable[[int, str], None] = lambda part, what: None
+    @property
+    def library(self) -> FeatureMap:
+        """The library with the values of its parameters as numbers."""
+        return self.features.resolved() if self.features.values else self.features
+
+    @np.errstate(all="ignore")  # formulas that overflow are rejected
+    def run(self) -> list[EquationResult]:
+        """Search all learned equations."""
+        offered = new_terms_for(self.rows, self.atoms)
+        learned = [c for c in self.rows.learned if c not in self.knowledge.complete]
+        what = "Searching for missing terms"
+        if has_cluster():
+            return self._exchanged(map_in_order(partial(self._search, offered), learned, what))
+        results = []
+        with progress(what, float(len(learned))) as show:
+            for done, c in enumerate(learned):
+
+                def on_progress(part: int, what: str, done: int = done, c: int = c) -> None:
+                    name = left_side(self.rows.outputs[c])
+                    show(done + part / (len(FAMILIES) + 1), f"{name}: {what}")
+
+                results.append(self._search(offered, c, on_progress))
+        return self._exchanged(results)
+
+    def _search(
+        self,
+        terms: Sequence[ParametricTerm],
+        c: int,
+        on_progress: Callable[[int, str], None] = lambda part, what: None,
     ) -> EquationResult:
         """Search one equation."""
-        features, knowledge = self.features, self.knowledge
+        knowledge, features = self.knowledge, self.library
         library = library_terms(features, c, self.is_expected, ~knowledge.given[c])
-        offered = [*library, *symmetric(self.terms, knowledge.symmetries, c)]
+        offered = [*library, *symmetric(terms, knowledge.symmetries, c)]
         offered = [_marked(term, self.shared.get(c, frozenset())) for term in offered]
-        required = np.flatnonzero(knowledge.required[c]).tolist()
+        required = {features.terms[k] for k in np.flatnonzero(knowledge.required[c])}
+        used = {features.terms[k] for k in self.supports.get(c, ())}
         constraints = constraints_on(features, knowledge, c, self.rows)
 
         def searched(rows: Measurements) -> tuple[DictionaryProblem, SearchOutcome]:
-            columns = dictionary(offered, rows)
-            equation = DictionaryProblem(rows, columns, c, knowledge.symmetries)
+            equation = DictionaryProblem(rows, offered, c, knowledge.symmetries)
             return equation, search(
                 equation,
-                _columns(columns, features, self.supports.get(c, ())),
-                required=_columns(columns, features, required),
+                equation.columns_of(used),
+                required=equation.columns_of(required),
                 allow=constraints.allow,
                 should_continue=self.should_continue,
                 on_progress=on_progress,
@@ -182,18 +172,18 @@ class _Search:
         equation, outcome = searched(rows)
         if _jumps(outcome.candidates[0], rows):
             equation, outcome = searched(rows.without_sign_changes())
-        of_model = _of_model(equation, features, self.supports, c)
+        of_model = _of_terms(equation, used) if c in self.supports else None
         return EquationResult(equation, outcome.base, outcome.candidates, of_model)
 
-    def exchanged(self, results: Sequence[EquationResult]) -> list[EquationResult]:
+    def _exchanged(self, results: Sequence[EquationResult]) -> list[EquationResult]:
         """Return the results, with candidates that copy the structure of other equations added."""
-        exchanged = []
+        exchanged, features = [], self.library
         for result in results:
             equation = result.equation
             others = [other.candidates for other in results if other is not result]
             if copies := in_other_roles(equation, others, self.should_continue):
                 allow = constraints_on(
-                    self.features, self.knowledge, equation.output, equation.rows
+                    features, self.knowledge, equation.output, equation.rows
                 ).allow
                 outcome = compare(equation, [*result.candidates, result.base, *copies], allow)
                 result = replace(result, base=outcome.base, candidates=outcome.candidates)
@@ -201,14 +191,9 @@ class _Search:
         return exchanged
 
 
-def _of_model(
-    equation: DictionaryProblem, features: FeatureMap, supports: Mapping[int, Sequence[int]], c: int
-) -> Candidate | None:
-    """Return the candidate with exactly the terms of a model, or None if no model is given."""
-    if c not in supports:
-        return None
-    wanted = {features.terms[k] for k in supports[c]}
-    terms = [term for term in equation.terms if term.known and term.expression in wanted]
+def _of_terms(equation: DictionaryProblem, used: Set[Expression]) -> Candidate | None:
+    """Return the candidate with exactly these terms of the library."""
+    terms = [term for term in equation.terms if term.known and term.expression in used]
     return scored_fit(equation, project(equation, terms, [()] * len(terms)))
 
 
@@ -249,13 +234,3 @@ def new_terms_for(rows: Measurements, atoms: Sequence[Any]) -> list[ParametricTe
             )
     own = [term for atom in atoms for term in atom.terms(rows.names, rows.extent)]
     return own + catalogue(rows.names, rows.extent, rows.time_variable)
-
-
-def _columns(terms: Dictionary, features: FeatureMap, support: Sequence[int]) -> list[int]:
-    """Return the columns of the dictionary that correspond to these library terms."""
-    wanted = {features.terms[k] for k in support}
-    return [
-        k
-        for k in range(len(terms.term_of_column))
-        if terms.known[k] and terms.terms[terms.term_of_column[k]].expression in wanted
-    ]

@@ -1,11 +1,12 @@
 """Selection of terms and of the weights of the objective, from rows, by held-out errors."""
 
-from ._bootstrap import inclusion as inclusion
 from ._confounded import ConfoundedPair as ConfoundedPair
 from ._confounded import confounded_pairs as confounded_pairs
 from ._criteria import CrossValidation as CrossValidation
 from ._criteria import Extrapolation as Extrapolation
 from ._criteria import InformationCriterion as InformationCriterion
+from ._evidence import TermEvidence as TermEvidence
+from ._evidence import term_evidence as term_evidence
 from ._regularization_path import RegularizationPath as RegularizationPath
 from ._regularization_path import regularization_path as regularization_path
 from ._selection import AbstractSelection as AbstractSelection
@@ -17,5 +18,3 @@ from ._selection import unresolved_trig_terms as unresolved_trig_terms
 from ._shrinkage import Shrinkage as Shrinkage
 from ._shrinkage import Thresholding as Thresholding
 from ._stability import StabilitySelection as StabilitySelection
-from ._term_evidence import TermEvidence as TermEvidence
-from ._term_evidence import term_evidence as term_evidence

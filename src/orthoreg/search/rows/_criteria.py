@@ -4,33 +4,29 @@ from dataclasses import dataclass, replace
 from typing import final
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
-from ..._common.arrays import Mask
 from ..._common.errors import InputError
 from ..._common.registry import part
-from ...data import AnyRows, PartitionRule, extrapolation_rule, grouping_rule
-from ...solving import PartitionedMoments, Task
-from ._search import Splits, folds, search, splits
+from ...data import AnyRows, PartitionRule, extrapolation_rule
+from ...solving import PartitionedMoments
+from ._search import Splits, folds, search
 from ._selection import (
-    AbstractSelection,
+    AbstractCellSelection,
     EquationPath,
-    SelectionResult,
-    candidate_terms,
     check_number,
     check_whole,
     error_floor,
     path,
     required_terms,
-    select_from_cells,
-    smallest_good_paths,
+    smallest_good_path,
 )
 
 
 @part
 @final
 @dataclass(frozen=True, kw_only=True)
-class Extrapolation(AbstractSelection):
+class Extrapolation(AbstractCellSelection):
     """Select the fewest terms that also hold on states that were not fitted.
 
     The states are split in several ways into an inner and an outer part: a shell around their mean,
@@ -77,9 +73,6 @@ class Extrapolation(AbstractSelection):
         check_number("Extrapolation(caution=...)", self.caution, 0.0, float("inf"))
         check_whole("Extrapolation(most_terms=...)", self.most_terms, 1)
 
-    def select(self, task: Task) -> SelectionResult:
-        return select_from_cells(self, task, caution=float(self.caution))
-
     def divide(self, rows: AnyRows) -> PartitionRule:
         """Return groups of runs, and the cuts into an inner and an outer part."""
         rule = extrapolation_rule(rows, float(self.inner), float(self.reach))
@@ -92,17 +85,16 @@ class Extrapolation(AbstractSelection):
             return cells.outer[:, has_both]
         return folds(cells)  # all rows are at one point, so no row is further out
 
-    def choose(self, cells: PartitionedMoments, allowed: Mask) -> SelectionResult:
-        """Select the terms of each equation from moments."""
-        cells, _, _ = cells.scaled()
-        parts = splits(cells, self.held_out(cells), caution=float(self.caution))
-        return smallest_good_paths(cells, parts, allowed, self.most_terms)
+    def path(
+        self, cells: PartitionedMoments, parts: Splits, equation: int, terms: Int[np.ndarray, " k"]
+    ) -> EquationPath:
+        return smallest_good_path(cells, parts, equation, terms, self.most_terms)
 
 
 @part
 @final
 @dataclass(frozen=True, kw_only=True)
-class CrossValidation(AbstractSelection):
+class CrossValidation(AbstractCellSelection):
     """Select the fewest terms that no other set beats on held-out runs by over a standard error.
 
     Held-out runs are similar to the fitted runs. `Extrapolation` tests states further out.
@@ -131,25 +123,19 @@ class CrossValidation(AbstractSelection):
         check_whole("CrossValidation(folds=...)", self.folds, 2)
         check_whole("CrossValidation(most_terms=...)", self.most_terms, 1)
 
-    def select(self, task: Task) -> SelectionResult:
-        return select_from_cells(self, task)
-
-    def divide(self, rows: AnyRows) -> PartitionRule:
-        return grouping_rule(rows)
-
     def held_out(self, cells: PartitionedMoments) -> np.ndarray:
         return folds(cells, self.folds)
 
-    def choose(self, cells: PartitionedMoments, allowed: Mask) -> SelectionResult:
-        cells, _, _ = cells.scaled()
-        parts = splits(cells, self.held_out(cells))
-        return smallest_good_paths(cells, parts, allowed, self.most_terms)
+    def path(
+        self, cells: PartitionedMoments, parts: Splits, equation: int, terms: Int[np.ndarray, " k"]
+    ) -> EquationPath:
+        return smallest_good_path(cells, parts, equation, terms, self.most_terms)
 
 
 @part
 @final
 @dataclass(frozen=True)
-class InformationCriterion(AbstractSelection):
+class InformationCriterion(AbstractCellSelection):
     """Select the terms with the smallest BIC, N log(error) + k log N, or AICc, with 2 k N / (N - k
     - 1).
 
@@ -185,32 +171,17 @@ class InformationCriterion(AbstractSelection):
             raise InputError(f"InformationCriterion(kind) is 'bic' or 'aicc'; got {self.kind!r}.")
         check_whole("InformationCriterion(most_terms=...)", self.most_terms, 1)
 
-    def select(self, task: Task) -> SelectionResult:
-        return select_from_cells(self, task)
-
-    def divide(self, rows: AnyRows) -> PartitionRule:
-        return grouping_rule(rows)
-
-    def held_out(self, cells: PartitionedMoments) -> np.ndarray:
-        return folds(cells)
-
-    def choose(self, cells: PartitionedMoments, allowed: Mask) -> SelectionResult:
-        cells, _, _ = cells.scaled()
-        return SelectionResult.of([self._path(cells, c, row) for c, row in enumerate(allowed)])
-
-    def _path(self, cells: PartitionedMoments, equation: int, allowed: np.ndarray) -> EquationPath:
-        moments = cells.all.total[None] / cells.all.count
-        no_gram = np.zeros_like(cells.extrapolation_gram)
-        parts = Splits(moments, moments, moments, no_gram, cells.centered, cells.bounds)
+    def path(
+        self, cells: PartitionedMoments, parts: Splits, equation: int, terms: Int[np.ndarray, " k"]
+    ) -> EquationPath:
         rows = cells.all.count
-        max_terms = max(min(self.most_terms, rows - 2), 0)
         sizes = search(
-            parts,
+            replace(parts, inner=parts.all, outer=parts.all),
             lambda outer: outer[:, 0],
             cells.all,
-            candidate_terms(cells.all, allowed, cells.required),
+            terms,
             equation,
-            max_terms,
+            max(min(self.most_terms, rows - 2), 0),
             required_terms(cells),
         )
         error = np.array([best.outer[0, 0] for best in sizes]) + error_floor(cells, equation)

@@ -79,9 +79,11 @@ TELLING_DIFFERENCE = 0.1
 """Multiples of the target's size. A difference larger than this and than the error of the fit
 distinguishes two equations."""
 
-# -- intervals -----------------------------------------------------------------------------
+# -- evidence -----------------------------------------------------------------------------
 MIN_RUNS_INTERVALS = 8
 """Runs. With at least this many runs, the differences between runs determine an interval."""
 MIN_ROWS_INTERVALS, MIN_ROWS_INTERVALS_IN_TIME = 20, 40
 """Rows sufficient for intervals from fewer runs, without and with times. Errors of rows adjacent in
 time are correlated."""
+RESAMPLED_NUMBERS = 2**22
+"""Maximum numbers of the resamples that are selected from together, a limit of memory."""

@@ -4,7 +4,7 @@ import abc
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, final, runtime_checkable
+from typing import Any, final
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -12,12 +12,21 @@ from jaxtyping import Bool, Float, Int
 from ..._common.arrays import Mask
 from ..._common.errors import InputError, quoted, suggestion
 from ..._common.registry import part
-from ...data import AnyRows, PartitionRule
+from ...data import AnyRows, PartitionRule, grouping_rule
 from ...physics import Group
 from ...solving import Moments, PartitionedMoments, Task, gather_partitioned, independent_terms
 from ...terms import FeatureMap, evaluate, parameters_of, sine_argument
 from . import _limits as limits
-from ._search import Candidates, Splits, as_mask, contenders, search, shortlist
+from ._search import (
+    Candidates,
+    Splits,
+    as_mask,
+    contenders,
+    folds,
+    search,
+    shortlist,
+    splits,
+)
 
 
 @final
@@ -102,76 +111,93 @@ class AbstractSelection(abc.ABC):
         """Return the terms of each equation, a subset of the terms of the task."""
 
 
-@runtime_checkable
-class AbstractCellRule(Protocol):
+class AbstractCellSelection(AbstractSelection):
     """A selection from moments. `divide` states which rows belong together, so that one pass over
-    the data gathers their moments; `choose` needs only these moments."""
+    the data gathers their moments; `choose` needs only these moments. `caution` is the weight of
+    disagreement beyond the data."""
 
-    def divide(self, rows: AnyRows) -> PartitionRule: ...
+    caution: float = 0.0
 
-    def held_out(self, cells: PartitionedMoments) -> Bool[np.ndarray, "C S"]: ...
+    def select(self, task: Task) -> SelectionResult:
+        """Return the terms selected from the moments of cells, with the evidence."""
+        rows = task.linear_rows("selection=...")
+        cells = gather_partitioned(task.features, rows, self.divide(rows))
+        chosen = self._chosen(cells, task)
+        extent = rows.extent
+        span = np.stack([extent.mean, extent.low, extent.high])
+        min_rows = (
+            limits.MIN_ROWS_INTERVALS if rows.times is None else limits.MIN_ROWS_INTERVALS_IN_TIME
+        )
+        enough = rows.n_runs >= limits.MIN_RUNS_INTERVALS or rows.n_points >= min_rows
+        evidence = SelectionEvidence(
+            cells, self.held_out(cells), float(self.caution), task.support, span, enough
+        )
+        return replace(chosen, evidence=evidence, library=cells.all)
 
-    def choose(self, cells: PartitionedMoments, allowed: Mask) -> SelectionResult: ...
+    def divide(self, rows: AnyRows) -> PartitionRule:
+        """Return the rule that divides the rows into groups and, if needed, by cuts."""
+        return grouping_rule(rows)
 
+    def held_out(self, cells: PartitionedMoments) -> Bool[np.ndarray, "C S"]:
+        """Return the cells that each split holds out."""
+        return folds(cells)
 
-def select_from_cells(
-    rule: AbstractCellRule, task: Task, *, caution: float = 0.0
-) -> SelectionResult:
-    """Return the terms that a rule selects from the moments of cells, with the evidence."""
-    rows = task.linear_rows("selection=...")
-    cells = gather_partitioned(task.features, rows, rule.divide(rows))
-    chosen = _chosen(rule, cells, task)
-    extent = rows.extent
-    span = np.stack([extent.mean, extent.low, extent.high])
-    min_rows = (
-        limits.MIN_ROWS_INTERVALS if rows.times is None else limits.MIN_ROWS_INTERVALS_IN_TIME
-    )
-    enough = rows.n_runs >= limits.MIN_RUNS_INTERVALS or rows.n_points >= min_rows
-    evidence = SelectionEvidence(cells, rule.held_out(cells), caution, task.support, span, enough)
-    return replace(chosen, evidence=evidence, library=cells.all)
+    def choose(self, cells: PartitionedMoments, allowed: Mask) -> SelectionResult:
+        """Select the terms of each equation from moments."""
+        cells, _, _ = cells.scaled()
+        parts = splits(cells, self.held_out(cells), caution=float(self.caution))
+        cache: dict[bytes, np.ndarray] = {}  # many equations may use the same terms
+        paths = []
+        for equation, row in enumerate(allowed):
+            if row.tobytes() not in cache:
+                cache[row.tobytes()] = candidate_terms(cells.all, row, cells.required)
+            paths.append(self.path(cells, parts, equation, cache[row.tobytes()]))
+        return SelectionResult.of(paths)
 
+    @abc.abstractmethod
+    def path(
+        self, cells: PartitionedMoments, parts: Splits, equation: int, terms: Int[np.ndarray, " k"]
+    ) -> EquationPath:
+        """Return the sets of these terms and the selected one, from scaled cells."""
 
-def _chosen(rule: AbstractCellRule, cells: PartitionedMoments, task: Task) -> SelectionResult:
-    """Select the terms of each equation. Constrained equations select among the atoms of their
-    group: given terms are subtracted, tied terms enter together, required terms are always
-    included, and bounds are satisfied."""
-    if task.knowledge is None:
-        return _separately(rule, cells, task.support)
-    allowed = task.knowledge.with_support(task.support) & _independent(cells.all, task)
-    groups = task.knowledge.groups(allowed)
-    known = [c for group in groups for c in group.equations]
-    free = task.support.copy()
-    free[known] = False
-    chosen = _separately(rule, cells, free)
-    paths, choices = list(chosen.paths), []
-    for group in groups:
-        of_group = group_cells(cells, group)
-        atoms = np.ones((1, of_group.n_features), dtype=bool)
-        (path,) = rule.choose(of_group, atoms).paths
-        choices.append((group, path))
-        for row, c in enumerate(group.equations):
-            paths[c] = replace(
-                path,
-                supports=group.support(path.supports)[:, row],
-                contenders=group.support(path.contenders)[:, row],
-            )
-    return replace(SelectionResult.of(paths), groups=tuple(choices))
+    def _chosen(self, cells: PartitionedMoments, task: Task) -> SelectionResult:
+        """Select the terms of each equation. Constrained equations select among the atoms of their
+        group: given terms are subtracted, tied terms enter together, required terms are always
+        included, and bounds are satisfied."""
+        if task.knowledge is None:
+            return self._separately(cells, task.support)
+        allowed = task.knowledge.with_support(task.support) & _independent(cells.all, task)
+        groups = task.knowledge.groups(allowed)
+        known = [c for group in groups for c in group.equations]
+        free = task.support.copy()
+        free[known] = False
+        chosen = self._separately(cells, free)
+        paths, choices = list(chosen.paths), []
+        for group in groups:
+            of_group = group_cells(cells, group)
+            atoms = np.ones((1, of_group.n_features), dtype=bool)
+            (path,) = self.choose(of_group, atoms).paths
+            choices.append((group, path))
+            for row, c in enumerate(group.equations):
+                paths[c] = replace(
+                    path,
+                    supports=group.support(path.supports)[:, row],
+                    contenders=group.support(path.contenders)[:, row],
+                )
+        return replace(SelectionResult.of(paths), groups=tuple(choices))
 
-
-def _separately(
-    rule: AbstractCellRule, cells: PartitionedMoments, allowed: Mask
-) -> SelectionResult:
-    """Select the terms of each equation separately. If there are very many terms, each equation
-    uses a shortlist, to avoid copying a matrix of all terms."""
-    if cells.n_features <= limits.MAX_TERMS_JOINT:
-        return rule.choose(cells, allowed)
-    paths = []
-    for equation, row in enumerate(allowed):
-        terms = shortlist(cells.all, np.flatnonzero(row), equation)
-        all_terms = np.ones((1, len(terms)), dtype=bool)
-        (path,) = rule.choose(cells.only(terms, equation), all_terms).paths
-        paths.append(path.among(terms, cells.n_features))
-    return SelectionResult.of(paths)
+    def _separately(self, cells: PartitionedMoments, allowed: Mask) -> SelectionResult:
+        """Select the terms of each equation separately. If there are very many terms, each equation
+        uses a shortlist, to avoid copying a matrix of all terms."""
+        if cells.n_features <= limits.MAX_TERMS_JOINT:
+            return self.choose(cells, allowed)
+        paths = []
+        for equation, row in enumerate(allowed):
+            terms = shortlist(cells.all, np.flatnonzero(row), equation)
+            all_terms = np.ones((1, len(terms)), dtype=bool)
+            (path,) = self.choose(cells.only(terms, equation), all_terms).paths
+            paths.append(path.among(terms, cells.n_features))
+        return SelectionResult.of(paths)
 
 
 def group_cells(cells: PartitionedMoments, group: Group) -> PartitionedMoments:
@@ -220,34 +246,32 @@ def required_terms(cells: PartitionedMoments) -> Int[np.ndarray, " q"]:
     return np.flatnonzero(cells.required)
 
 
-def smallest_good_paths(
-    cells: PartitionedMoments, parts: Splits, allowed: Mask, most_terms: int
-) -> SelectionResult:
-    """Return the path of each equation, with the smallest support that no other support beats.
+def smallest_good_path(
+    cells: PartitionedMoments,
+    parts: Splits,
+    equation: int,
+    terms: Int[np.ndarray, " k"],
+    most_terms: int,
+) -> EquationPath:
+    """Return the path of an equation, with the smallest support that no other support beats.
 
     The outer error of a support is the geometric mean over the splits, so that each split has equal
     weight. The known error of the targets is added, so that no term is needed to explain it.
     """
-    cache: dict[bytes, np.ndarray] = {}  # many equations may use the same terms
-    paths = []
-    for equation, row in enumerate(allowed):
-        if row.tobytes() not in cache:
-            cache[row.tobytes()] = candidate_terms(cells.all, row, cells.required)
-        floor = error_floor(cells, equation)
-        found = search(
-            parts,
-            lambda outer, floor=floor: np.log(outer + floor).mean(axis=1),
-            cells.all,
-            cache[row.tobytes()],
-            equation,
-            most_terms,
-            required_terms(cells),
-        )
-        logs = np.stack([np.log(supports.outer[0] + floor) for supports in found])
-        chosen, standard_error = one_standard_error_choice(logs)
-        outer = np.exp(logs.mean(axis=1)) - floor
-        paths.append(path(found, cells.n_features, outer, outer * standard_error, int(chosen)))
-    return SelectionResult.of(paths)
+    floor = error_floor(cells, equation)
+    found = search(
+        parts,
+        lambda outer: np.log(outer + floor).mean(axis=1),
+        cells.all,
+        terms,
+        equation,
+        most_terms,
+        required_terms(cells),
+    )
+    logs = np.stack([np.log(supports.outer[0] + floor) for supports in found])
+    chosen, standard_error = one_standard_error_choice(logs)
+    outer = np.exp(logs.mean(axis=1)) - floor
+    return path(found, cells.n_features, outer, outer * standard_error, int(chosen))
 
 
 def error_floor(cells: PartitionedMoments, equation: int) -> float:

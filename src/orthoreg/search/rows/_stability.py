@@ -8,28 +8,23 @@ from typing import final
 import numpy as np
 from jaxtyping import Float, Int
 
-from ..._common.arrays import Mask
 from ..._common.registry import part
-from ...data import AnyRows, PartitionRule, grouping_rule
-from ...solving import PartitionedMoments, QuadraticProblem, Task
+from ...solving import PartitionedMoments, QuadraticProblem
 from . import _limits as limits
-from ._search import Splits, as_mask, splits
+from ._search import Splits, as_mask
 from ._selection import (
-    AbstractSelection,
+    AbstractCellSelection,
     EquationPath,
-    SelectionResult,
-    candidate_terms,
     check_number,
     check_whole,
     required_terms,
-    select_from_cells,
 )
 
 
 @part
 @final
 @dataclass(frozen=True, kw_only=True)
-class StabilitySelection(AbstractSelection):
+class StabilitySelection(AbstractCellSelection):
     """Select the terms that the Lasso selects first on most random halves of the data.
 
     Deprecated: use `Extrapolation()`, whose models have much smaller errors on new states.
@@ -68,30 +63,17 @@ class StabilitySelection(AbstractSelection):
         check_whole("StabilitySelection(halves=...)", self.halves, 10)
         check_whole("StabilitySelection(seed=...)", self.seed, 0)
 
-    def select(self, task: Task) -> SelectionResult:
-        return select_from_cells(self, task)
-
-    def divide(self, rows: AnyRows) -> PartitionRule:
-        return grouping_rule(rows)
-
     def held_out(self, cells: PartitionedMoments) -> np.ndarray:
         """Return random halves of the groups."""
         rng = np.random.default_rng(self.seed)
         half = np.tile(np.arange(cells.n_groups) % 2 == 0, (self.halves, 1))
         return rng.permuted(half, axis=1)[:, cells.group].T
 
-    def choose(self, cells: PartitionedMoments, allowed: Mask) -> SelectionResult:
-        cells, _, _ = cells.scaled()
-        parts = splits(cells, self.held_out(cells))
-        return SelectionResult.of(
-            [self._path(cells, parts, c, row) for c, row in enumerate(allowed)]
-        )
-
-    def _path(
-        self, cells: PartitionedMoments, parts: Splits, equation: int, allowed: np.ndarray
+    def path(
+        self, cells: PartitionedMoments, parts: Splits, equation: int, terms: Int[np.ndarray, " k"]
     ) -> EquationPath:
         """Return terms in the order of their frequency, with errors on the held-out halves."""
-        terms, required = candidate_terms(cells.all, allowed, cells.required), required_terms(cells)
+        required = required_terms(cells)
         max_terms = (
             max(int(math.sqrt((2 * self.threshold - 1) * len(terms))), 1) if len(terms) else 0
         )

@@ -1,11 +1,17 @@
-"""Inclusion probabilities: a bootstrap over groups of runs, from moments."""
+"""Evidence for the selected terms, from trajectories or from resamples of groups of runs."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, final
 
 import numpy as np
 from jaxtyping import Bool, Float
 
+from ..._common.progress import step
+from ...matching import Inclusion
 from ...solving import PartitionedMoments
+from . import _limits as limits
+from ._confounded import ConfoundedPair, confounded_pairs
 from ._search import Splits
 from ._selection import (
     EquationPath,
@@ -16,15 +22,56 @@ from ._selection import (
     one_standard_error_choice,
 )
 
-_BLOCK_NUMBERS = 2**22  # maximum numbers held in memory; does not change results
+
+@final
+@dataclass(frozen=True, eq=False)
+class TermEvidence:
+    """Probability of each term of each equation, and the 95% interval of its coefficient (NaN if
+    unknown). `support` are the terms in use, and `pairs` the terms that the data confound with
+    them. Probabilities come from the scores of term sets on trajectories, or else are the fractions
+    of resamples that select the term. `equation_probability` is the joint probability of all terms
+    of an equation, known from trajectories only."""
+
+    support: Bool[np.ndarray, "c K"]
+    probability: Float[np.ndarray, "c K"]
+    interval: Float[np.ndarray, "c K 2"]
+    pairs: tuple[ConfoundedPair, ...]
+    from_trajectories: bool = False
+    equation_probability: Float[np.ndarray, " c"] | None = None
 
 
-def inclusion(
+@step("Bootstrapping the terms")
+def term_evidence(
     selected: SelectionResult,
-    evidence: SelectionEvidence,
+    features: Any,
+    support: Bool[np.ndarray, "c K"],
     *,
+    matched: Inclusion | None = None,
     resamples: int = 300,
     seed: int = 0,
+) -> TermEvidence | None:
+    """Return the evidence for the terms in use (`support`), without intervals, or None if the
+    selection kept no moments. Resamples are drawn unless trajectories provide the probabilities
+    (`matched`)."""
+    if selected.evidence is None:
+        return None
+    if matched is None:
+        probability = _inclusion(selected, selected.evidence, resamples, seed)
+    else:
+        probability = matched.terms
+    pairs = confounded_pairs(
+        selected, selected.evidence, features, support=support,
+        probability=None if matched is None else probability,
+    )  # fmt: skip
+    unknown = np.where(support[:, :, None], np.nan, np.zeros(2))
+    return TermEvidence(
+        support, probability, unknown, tuple(pairs), matched is not None,
+        None if matched is None else matched.equations,
+    )  # fmt: skip
+
+
+def _inclusion(
+    selected: SelectionResult, evidence: SelectionEvidence, resamples: int, seed: int
 ) -> Float[np.ndarray, "c K"]:
     """Return the fraction of resamples that select each term, by equation. Groups of runs are drawn
     with replacement, and the terms are selected again from the best supports of each size."""
@@ -56,7 +103,7 @@ def _resampled_choices(
     gram = evidence.caution * cells.extrapolation_gram
     grouped = _by_group(cells, evidence.held_out)
     n_splits = len(grouped[0]) // 2
-    size = max(_BLOCK_NUMBERS // (2 * n_splits * cells.total[0].size), 1)
+    size = max(limits.RESAMPLED_NUMBERS // (2 * n_splits * cells.total[0].size), 1)
     blocks = [
         _resampled(grouped, weights[first : first + size], gram, cells)
         for first in range(0, len(weights), size)
