@@ -68,6 +68,11 @@ def suggestion(given: str, known: Iterable[str]) -> str:
     return f" Did you mean '{matches[0]}'?" if matches else ""
 
 
+def shortened(text: str, length: int = 80) -> str:
+    """Return a text for a message, cut if it has more than `length` characters."""
+    return text if len(text) <= length else f"{text[: length - 3]}..."
+
+
 def quoted(names: Iterable[str], max_names: int = 12) -> str:
     """Return the names in quotes, separated by commas, with at most `max_names` of them."""
     names = list(names)

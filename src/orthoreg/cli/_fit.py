@@ -413,10 +413,7 @@ def physics_in(
         "start": [parse_start(one) for one in starts or ()],
     }
     for name, more in added.items():
-        before = fields.get(name, [])
-        if isinstance(before, dict):
-            before = list(before.items())
-        fields[name] = [*([before] if isinstance(before, str) else before), *more]
+        fields[name] = [*fields.get(name, []), *more]
     if per_run:
         fields["per_run"] = _per_run(per_run)
     return physics_of(fields)

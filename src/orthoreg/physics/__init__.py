@@ -14,10 +14,6 @@ from ._knowledge import constant_functions as constant_functions
 from ._knowledge import constant_values as constant_values
 from ._knowledge import null_space as null_space
 from ._physics import Physics as Physics
-from ._physics import parse_bound as parse_bound
-from ._physics import parse_symmetry as parse_symmetry
-from ._physics import physics_of as physics_of
-from ._physics import read_fields as read_fields
 from ._start import StartRule as StartRule
 from ._start import Starts as Starts
 from ._start import parse_start as parse_start
@@ -32,3 +28,7 @@ from ._symmetry import SymmetricBasis as SymmetricBasis
 from ._symmetry import Symmetries as Symmetries
 from ._symmetry import basis_of as basis_of
 from ._symmetry import symmetric_basis as symmetric_basis
+from ._text import parse_bound as parse_bound
+from ._text import parse_symmetry as parse_symmetry
+from ._text import physics_of as physics_of
+from ._text import read_fields as read_fields

@@ -269,7 +269,7 @@ def _difference(equation: KnownEquation) -> Expression:
     return add(equation.left, multiply(_MINUS, equation.right))
 
 
-_MARKED = re.compile(r"(?:`([^`]+)`|([^\W\d]\w*))('+)")
+_MARKED = re.compile(r"(?:`([^`]+)`|(?<!\w)([^\W\d]\w*))('+)")
 
 
 @final

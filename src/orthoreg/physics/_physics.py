@@ -1,19 +1,16 @@
-"""`Physics`: prior knowledge of a system, as Python objects, text or a TOML file."""
+"""`Physics`: prior knowledge of a system."""
 
-import os
-import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import inf, isfinite, isnan
-from pathlib import Path
+from math import inf, isnan
 from typing import Any, final
 
-from .._common.errors import InputError, quoted, suggestion
+from .._common.errors import InputError, shortened
 from .._common.registry import part
-from ._start import checked_start, parse_start
+from ..terms import check_length
+from ._start import checked_start, finite_number
 from ._statement import parse_equation
-from ._symmetry import AbstractSymmetry, Even, Odd, Periodic, Reflection
+from ._symmetry import AbstractSymmetry
 
 Key = str | tuple[str, str]
 
@@ -100,8 +97,8 @@ class Physics:
             self._name_terms(self.per_run)
         for name in ("relations", "conserved", "per_run"):
             object.__setattr__(self, name, _texts(f"Physics({name}=...)", getattr(self, name)))
-        given = self.symmetry or ()
-        symmetries = (given,) if isinstance(given, AbstractSymmetry) else tuple(given)
+        given = () if self.symmetry is None else self.symmetry
+        symmetries = tuple(given) if isinstance(given, list | tuple) else (given,)
         for symmetry in symmetries:
             if not isinstance(symmetry, AbstractSymmetry):
                 raise InputError(
@@ -145,7 +142,12 @@ def _pairs(name: str, given: Any, check: Any) -> tuple[tuple[Any, Any], ...]:
     if name == "equations":
         items = [parse_equation(item) if isinstance(item, str) else item for item in items]
     pairs: dict[Any, Any] = {}
-    for key, value in items:
+    for item in items:
+        if isinstance(item, str) or not isinstance(item, Sequence) or len(item) != 2:
+            raise InputError(
+                f"{what} must be a dict such as {_EXAMPLES[name]}; got {item!r} in it."
+            )
+        key, value = item
         key = _key(what, key) if name == "bounds" else _text(what, key)
         if key in pairs:
             raise InputError(f"{what} names {key!r} twice.")
@@ -167,13 +169,15 @@ def _key(what: str, key: Any) -> Key:
 def _text(what: str, value: Any) -> str:
     if not isinstance(value, str) or not value.strip():
         raise InputError(f"{what} must be text; got {value!r}.")
+    check_length(value, what)
     return value.strip()
 
 
 def _number(what: str, value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
-        raise InputError(f"{what} must be a finite number; got {value!r}.")
-    return float(value)
+    number = finite_number(value)
+    if number is None:
+        raise InputError(f"{what} must be a finite number; got {shortened(repr(value))}.")
+    return number
 
 
 def _texts(what: str, value: Any) -> tuple[str, ...]:
@@ -189,7 +193,7 @@ def _bounds_pair(what: str, value: Any) -> tuple[float, float]:
         low, high = value
         low = -inf if low is None else float(low)
         high = inf if high is None else float(high)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError(
             f"{what} must be a pair of numbers or None, such as (None, 0); got {value!r}."
         ) from None
@@ -206,106 +210,3 @@ _EXAMPLES = {
     "bounds": "{('v', 'v'): (None, 0), 'k': (0, 10)}",
     "start": "{'h': (0, 10), 'S': 'N - I'}",
 }
-
-
-_FLOAT = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
-_BOUND = re.compile(
-    rf"(?:({_FLOAT})\s*(<=|>=)\s*)?([^<>=]+?)(?:\s*(<=|>=)\s*({_FLOAT}))?",
-    re.DOTALL,
-)
-_SYMMETRY = re.compile(r"\s*([A-Za-z]+)\s*(?:\(([^()]*)\))?\s*")
-_KINDS = {"odd": Odd, "even": Even, "reflection": Reflection, "periodic": Periodic}
-_FIELDS = (
-    "equations", "values", "required", "forbidden", "bounds", "relations", "conserved", "start",
-    "per_run", "symmetry",
-)  # fmt: skip
-
-
-def parse_bound(text: str) -> tuple[Key, tuple[float | None, float | None]]:
-    """Return the bounded quantity and its bounds: "omega': omega <= 0", "0.1 <= L <= 2"; for a map
-    "x[k+1]: x <= 0"."""
-    equation, colon, inequality = text.rpartition(":")
-    match = _BOUND.fullmatch(inequality.strip())
-    key: Key = match[3].strip() if match else ""
-    if colon:
-        state = equation.strip().replace("[k+1]", "'")
-        key = (state[:-1].strip("`") if state.endswith("'") else "", str(key))
-    if match is None or not (match[2] or match[4]) or not all(key):
-        raise InputError(
-            f'A bound must be such as "v\': v <= 0" for a coefficient, or "0.1 <= L <= 2" for a '
-            f"constant; got '{text}'."
-        )
-    low = high = None
-    if match[2]:
-        low, high = (float(match[1]), high) if match[2] == "<=" else (low, float(match[1]))
-    if match[4]:
-        low, high = (low, float(match[5])) if match[4] == "<=" else (float(match[5]), high)
-    return key, (low, high)
-
-
-def parse_symmetry(text: str) -> AbstractSymmetry:
-    """Return the symmetry "odd", "even(x)", "reflection(x, v)" or "periodic(theta)"."""
-    match = _SYMMETRY.fullmatch(text)
-    names = [name.strip() for name in (match[2] or "").split(",")] if match and match[2] else []
-    kind = match[1].lower() if match else ""
-    if kind not in _KINDS or (kind == "odd") != (not names) or not all(names):
-        raise InputError(
-            f"A symmetry must be such as 'odd', 'even(x)', 'reflection(x, v)' or "
-            f"'periodic(theta)'; got '{text}'."
-        )
-    return _KINDS[kind](*names)
-
-
-def read_fields(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Return the fields of `Physics` in a TOML file.
-
-    Equations, bounds and symmetries may be lists of texts: ["theta' = omega"], ["omega': omega <=
-    0"], ["odd"].
-    """
-    file = Path(path)
-    try:
-        with file.open("rb") as stream:
-            given: dict[str, Any] = tomllib.load(stream)
-    except OSError as error:
-        raise InputError(f"physics='{path}' cannot be read: {error.strerror}.") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"physics='{path}' is not a TOML file: {error}.") from None
-    for name in given:
-        if name not in _FIELDS:
-            raise InputError(
-                f"'{file.name}' has an unknown entry '{name}'."
-                f"{suggestion(name, _FIELDS)} Known are {quoted(_FIELDS)}."
-            )
-    return given
-
-
-def physics_of(given: Mapping[str, Any]) -> Physics:
-    """Return the physics from fields whose equations, bounds and symmetries may be texts."""
-    fields = dict(given)
-    bounds = fields.get("bounds", ())
-    if isinstance(bounds, Mapping):
-        raise InputError(
-            'Physics(bounds=...) must be a list of texts such as "v\': v <= 0" in a file.'
-        )
-    fields["bounds"] = _merged(
-        [parse_bound(item) if isinstance(item, str) else item for item in bounds]
-    )
-    starts = fields.get("start", ())
-    if not isinstance(starts, Mapping):
-        texts = [starts] if isinstance(starts, str) else starts
-        fields["start"] = [parse_start(one) if isinstance(one, str) else one for one in texts]
-    symmetry = fields.get("symmetry", ())
-    texts = [symmetry] if isinstance(symmetry, str) else symmetry
-    fields["symmetry"] = [parse_symmetry(item) if isinstance(item, str) else item for item in texts]
-    return Physics(**fields)
-
-
-def _merged(
-    pairs: Sequence[tuple[Key, tuple[float | None, float | None]]],
-) -> list[tuple[Key, tuple[float | None, float | None]]]:
-    """Merge the bounds of equal keys."""
-    merged: dict[Key, tuple[float | None, float | None]] = {}
-    for key, (low, high) in pairs:
-        known = merged.get(key, (None, None))
-        merged[key] = (known[0] if low is None else low, known[1] if high is None else high)
-    return list(merged.items())

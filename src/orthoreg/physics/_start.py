@@ -9,9 +9,9 @@ from typing import Any, final
 import numpy as np
 from jaxtyping import Float
 
-from .._common.errors import InputError, quoted, suggestion
+from .._common.errors import InputError, quoted, shortened, suggestion
 from ..data import PerRun, Schema
-from ..terms import Expression, Number, compiled, derivative, parse, run, substitute
+from ..terms import Expression, Number, check_length, compiled, derivative, parse, run, substitute
 
 Start = str | float | tuple[float, float]
 _LINEAR = 0.05  # medians, below which a logarithm is continued as a straight line
@@ -161,26 +161,26 @@ def checked_start(what: str, value: Any) -> Start:
     if isinstance(value, str) and value.strip():
         return value.strip()
     numbers = [value] if isinstance(value, int | float) else value
-    is_numbers = isinstance(numbers, Sequence) and not isinstance(numbers, str)
-    if is_numbers and len(numbers) in (1, 2) and all(map(_is_number, numbers)):
-        if len(numbers) == 1:
-            return float(numbers[0])
-        low, high = float(numbers[0]), float(numbers[1])
-        if low < high:
-            return low, high
+    if isinstance(numbers, list | tuple) and len(numbers) in (1, 2):
+        finite = [number for item in numbers if (number := finite_number(item)) is not None]
+        if len(finite) == len(numbers) == 1:
+            return finite[0]
+        if len(finite) == 2 and finite[0] < finite[1]:
+            return finite[0], finite[1]
     raise InputError(
         f"{what} must be a number, a range such as (0, 10), or a formula such as 'N - I'; "
-        f"got {value!r}."
+        f"got {shortened(repr(value))}."
     )
 
 
 def parse_start(text: str) -> tuple[str, Start]:
     """Return the state and its start in "h = 0..10", "h = 3" or "S = N - I - R"."""
+    check_length(text, "A start")
     name, sign, value = (part.strip() for part in text.partition("="))
     name = name.strip("`")
     if not sign or not name or not value:
         raise InputError(
-            f"A start must be such as 'h = 3', 'h = 0..10' or 'S = N - I'; got '{text}'."
+            f"A start must be such as 'h = 3', 'h = 0..10' or 'S = N - I'; got '{shortened(text)}'."
         )
     low, dots, high = value.partition("..")
     try:
@@ -188,11 +188,18 @@ def parse_start(text: str) -> tuple[str, Start]:
     except ValueError:
         if dots:
             raise InputError(
-                f"A range of starts must be such as 'h = 0..10'; got '{text}'."
+                f"A range of starts must be such as 'h = 0..10'; got '{shortened(text)}'."
             ) from None
         return name, value
     return name, checked_start(f"The start of '{name}'", numbers)
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
+def finite_number(value: Any) -> float | None:
+    """Return a finite number as a float, or None for any other value."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    try:
+        number = float(value)
+    except OverflowError:  # an integer beyond the floats
+        return None
+    return number if isfinite(number) else None

@@ -1,20 +1,22 @@
 """A known right-hand side as a sum of numbers times constants times terms."""
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import final
 
 import numpy as np
 from jaxtyping import Float
 
-from .._common.errors import InputError
+from .._common.errors import InputError, shortened
 from ..terms import (
+    MAX_TERMS,
     Expression,
     Number,
     Parameter,
     Power,
     Sum,
+    check_length,
     factors_of,
     multiply,
     parameters_of,
@@ -23,7 +25,7 @@ from ..terms import (
     to_text,
 )
 
-_OPEN = re.compile(r"(.*?)\+?\s*\.\.\.", re.DOTALL)
+_OPEN = "..."
 _NEXT = re.compile(r"^(\s*(?:`[^`]*`|\w+)\s*)\[k\+1\]")  # the left side of a map
 _EQUATION = re.compile(r"\s*(?:`([^`]+)`|((?!-)[^\s'=`*/+^()]+))(')?'\s*=(.*)", re.DOTALL)
 _ONE = Number(1.0)
@@ -57,6 +59,7 @@ def parse_equation(text: str) -> tuple[str, str]:
     equation of "theta'". The left side of other equations is returned unchanged:
     "(m + M)*x'' + m*L*cos(a)*a'' = ...".
     """
+    check_length(text, "An equation")
     match = _EQUATION.fullmatch(_NEXT.sub(r"\1'", text))
     if match is not None and match[4].strip() and "=" not in match[4]:
         return (match[1] or match[2]) + (match[3] or ""), match[4].strip()
@@ -64,7 +67,7 @@ def parse_equation(text: str) -> tuple[str, str]:
     if not sign or "'" not in left or not right or "=" in right:
         raise InputError(
             f'A known equation must be such as "x\' = v", "v\' = -k*x + ..." or '
-            f"\"m*x'' + c*y'' = -k*x\"; got '{text}'."
+            f"\"m*x'' + c*y'' = -k*x\"; got '{shortened(text)}'."
         )
     return left, right
 
@@ -76,13 +79,16 @@ def read_side(
 
     `names` are words that denote constants. Constants in `values` are replaced by numbers.
     """
-    match = _OPEN.fullmatch(text.strip())
-    body = text if match is None else match[1]
+    check_length(text, "A right-hand side")
+    body = text.strip()
+    is_open = body.endswith(_OPEN)
+    if is_open:
+        body = body.removesuffix(_OPEN).rstrip().removesuffix("+")
     if not body.strip():
         return Number(0.0), True
     known = {name: Number(value) for name, value in values.items()}
     formula = parse(body, variables, {*known, *names}, free=True)
-    return substitute(formula, known), match is not None
+    return substitute(formula, known), is_open
 
 
 def statement(formula: Expression, is_open: bool) -> Statement:
@@ -94,14 +100,38 @@ def statement(formula: Expression, is_open: bool) -> Statement:
 def summands(item: Expression, expand_all: bool = False) -> list[Expression]:
     """Return the terms of a sum. Products of sums are expanded if a sum contains constants, or if
     `expand_all`."""
+    count = _count_summands(item, expand_all)
+    if count > MAX_TERMS:
+        raise InputError(
+            f"'{shortened(to_text(item))}' has {count} terms when it is expanded; at most "
+            f"{MAX_TERMS} are allowed. Write fewer products of sums, or give values of constants."
+        )
+    return list(_summands(item, expand_all))
+
+
+def _count_summands(item: Expression, expand_all: bool) -> int:
+    """Return an upper bound of the number of terms after expansion, without expanding."""
     if isinstance(item, Sum):
-        return [part for term in item.terms for part in summands(term, expand_all)]
+        return sum(_count_summands(term, expand_all) for term in item.terms)
+    count = 1
+    for factor in factors_of(item):
+        if isinstance(factor, Sum) and (expand_all or parameters_of(factor)):
+            count *= _count_summands(factor, expand_all)
+    return count
+
+
+def _summands(item: Expression, expand_all: bool) -> Iterator[Expression]:
+    if isinstance(item, Sum):
+        for term in item.terms:
+            yield from _summands(term, expand_all)
+        return
     for i, factor in enumerate(factors_of(item)):
         if isinstance(factor, Sum) and (expand_all or parameters_of(factor)):
             others = [*factors_of(item)[:i], *factors_of(item)[i + 1 :]]
-            products = [multiply(term, *others) for term in factor.terms]
-            return [part for product in products for part in summands(product, expand_all)]
-    return [item]
+            for term in factor.terms:
+                yield from _summands(multiply(term, *others), expand_all)
+            return
+    yield item
 
 
 def split(item: Expression, inner: Collection[str]) -> Part:

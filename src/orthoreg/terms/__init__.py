@@ -42,6 +42,7 @@ from ._library import Polynomial as Polynomial
 from ._library import Products as Products
 from ._library import Terms as Terms
 from ._library import all_parts as all_parts
+from ._limits import MAX_TERMS as MAX_TERMS
 from ._spec import as_library as as_library
 from ._spec import parse_library as parse_library
 from ._structure import complexity as complexity
@@ -54,3 +55,4 @@ from ._structure import sine_argument as sine_argument
 from ._structure import sine_arguments as sine_arguments
 from ._structure import substitute as substitute
 from ._structure import variables_of as variables_of
+from ._tokens import check_length as check_length

@@ -13,6 +13,7 @@ from typing import Any, final
 
 from .._common.errors import FormulaError
 from ..data import split_delayed
+from ._limits import MAX_FACTORS
 
 FUNCTIONS: Mapping[str, Callable[[float], float]] = {
     "sin": math.sin, "cos": math.cos, "tan": math.tan, "arcsin": math.asin, "arccos": math.acos,
@@ -145,14 +146,17 @@ def add(*terms: Expression) -> Expression:
 def multiply(*factors: Expression) -> Expression:
     """Return the product, with equal bases collected into powers."""
     number = 1.0
-    exponents: dict[Expression, Expression] = {}
+    collected: dict[Expression, list[Expression]] = {}
     for factor in factors:
         for part in factors_of(factor):
             if isinstance(part, Number):
                 number *= part.value
                 continue
             base, exponent = (part.base, part.exponent) if isinstance(part, Power) else (part, ONE)
-            exponents[base] = add(exponents.get(base, ZERO), exponent)
+            collected.setdefault(base, []).append(exponent)
+    exponents = {
+        base: items[0] if len(items) == 1 else add(*items) for base, items in collected.items()
+    }
     if not math.isfinite(number):
         raise FormulaError("A number in the formula overflows.")
     if number == 0:
@@ -173,6 +177,8 @@ def multiply(*factors: Expression) -> Expression:
         for part in parts[int(number != 1) :]
     ):
         return multiply(*parts)  # collect expanded powers again
+    if len(parts) > MAX_FACTORS:
+        raise FormulaError(f"A product may have at most {MAX_FACTORS} factors; got {len(parts)}.")
     return parts[0] if len(parts) == 1 else Product(tuple(parts))
 
 

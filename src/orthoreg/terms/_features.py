@@ -15,7 +15,6 @@ from ..data import split_delayed
 from ._expression import Expression, Number, Program, Variable, compiled, run, to_text
 from ._formula import parse
 from ._library import (
-    MAX_TERMS,
     AbstractLibrary,
     Empty,
     Neighbors,
@@ -24,6 +23,7 @@ from ._library import (
     all_parts,
     distinct,
 )
+from ._limits import MAX_TERMS
 from ._structure import parameters_of, substitute, variables_of
 
 

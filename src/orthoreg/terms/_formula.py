@@ -1,29 +1,27 @@
 """Formula parser. Text is never evaluated as code."""
 
-import re
 from collections.abc import Collection, Sequence
 from functools import lru_cache
 from math import isfinite
 from typing import final
 
-from .._common.errors import FormulaError, quoted, suggestion
+from .._common.errors import FormulaError, quoted, shortened, suggestion
 from ..data import delayed_name
 from ._expression import (
     FUNCTIONS,
     Expression,
     Number,
     Parameter,
+    Sum,
     Variable,
     add,
     call,
     multiply,
     power,
 )
+from ._limits import MAX_CHARACTERS, MAX_DEPTH
+from ._tokens import check_length, tokens
 
-_TOKEN = re.compile(
-    r"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)"
-    r"|(?P<name>[^\W\d]\w*)|`(?P<quoted>[^`]+)`|(?P<sign>\*\*|[-+*/^()]))"
-)
 _ALIASES = {
     "ln": "log",
     "asin": "arcsin",
@@ -33,28 +31,30 @@ _ALIASES = {
     "step": "heaviside",
 }
 _CONSTANTS = {"pi": 3.141592653589793}
-_MAX_DEPTH = 60
 
 
 def parse(
-    text: str, variables: Sequence[str], parameters: Collection[str] = (), *, free: bool = False
+    text: str,
+    variables: Sequence[str],
+    parameters: Collection[str] = (),
+    *,
+    free: bool = False,
+    limit: int = MAX_CHARACTERS,
 ) -> Expression:
     """Return the formula that a text describes in these variables.
 
     The grammar has + - * / ** ^, brackets, numbers, pi and the usual functions. Variable names that
     are not identifiers are written in backticks. `parameters` are names of constants without a
     known value. With `free`, every other word that does not resemble a variable is also a
-    parameter.
+    parameter. `limit` is the maximum number of characters.
     """
     if not isinstance(text, str):
         raise FormulaError(f"A formula must be text; got {type(text).__name__}.")
-    if len(text) > 10_000:
-        raise FormulaError(f"A formula may have at most 10000 characters; got {len(text)}.")
+    check_length(text, limit=limit)
     try:
         return _parsed(text, tuple(variables), tuple(parameters), free)
     except FormulaError as error:
-        shown = text if len(text) <= 80 else text[:77] + "..."
-        raise FormulaError(f"Formula '{shown}': {error}") from None
+        raise FormulaError(f"Formula '{shortened(text)}': {error}") from None
 
 
 @lru_cache(maxsize=1024)  # models in a search share most of their terms
@@ -73,7 +73,7 @@ class _Parser:
     ):
         self.variables = variables
         self.parameters, self.free = parameters, free
-        self.tokens = list(_tokens(text))
+        self.tokens = [(token.kind, token.text) for token in tokens(text)]
         self.position = 0
         self.depth = 0
 
@@ -96,23 +96,25 @@ class _Parser:
         return None
 
     def _sum(self) -> Expression:
-        result = self._product()
+        terms = [self._product()]
         while sign := self._take("+", "-"):
-            other = self._product()
-            result = add(result, other if sign == "+" else multiply(Number(-1.0), other))
-        return result
+            term = self._product()
+            terms.append(term if sign == "+" else multiply(Number(-1.0), term))
+        return terms[0] if len(terms) == 1 else add(*terms)
 
     def _product(self) -> Expression:
-        result = self._signed()
+        factors = [self._signed()]
         while sign := self._take("*", "/"):
-            other = self._signed()
-            result = multiply(result, other if sign == "*" else power(other, Number(-1.0)))
-        return result
+            factor = self._signed()
+            factors.append(factor if sign == "*" else power(factor, Number(-1.0)))
+            if len(factors) == 2 and all(isinstance(part, Number | Sum) for part in factors):
+                factors = [multiply(*factors)]  # a number times a sum is distributed first
+        return factors[0] if len(factors) == 1 else multiply(*factors)
 
     def _signed(self) -> Expression:
         self.depth += 1
-        if self.depth > _MAX_DEPTH:
-            raise FormulaError(f"brackets and signs are nested more than {_MAX_DEPTH} deep.")
+        if self.depth > MAX_DEPTH:
+            raise FormulaError(f"brackets and signs are nested more than {MAX_DEPTH} deep.")
         if sign := self._take("+", "-"):
             inner = self._signed()
             result = inner if sign == "+" else multiply(Number(-1.0), inner)
@@ -191,15 +193,3 @@ class _Parser:
     def _close(self) -> None:
         if not self._take(")"):
             raise FormulaError("a ')' is missing.")
-
-
-def _tokens(text: str):
-    position = 0
-    text = text.rstrip()
-    while position < len(text):
-        match = _TOKEN.match(text, position)
-        if match is None:
-            raise FormulaError(f"the sign '{text[position:].lstrip()[0]}' has no meaning here.")
-        kind = match.lastgroup or ""
-        yield kind, match.group(kind)
-        position = match.end()

@@ -9,11 +9,12 @@ from math import comb
 from numbers import Integral
 from typing import Any, final
 
-from .._common.errors import FormulaError, InputError, quoted, suggestion
+from .._common.errors import FormulaError, InputError, quoted, shortened, suggestion
 from .._common.registry import part
 from ..data import delays_in, split_delayed
 from ._expression import ONE, ZERO, Expression, Number, Variable, call, multiply, replace_variables
 from ._formula import parse
+from ._limits import MAX_PRODUCTS, MAX_TERMS
 from ._structure import parameters_of, parameters_of_factors, variables_of
 
 
@@ -94,6 +95,12 @@ class Products(AbstractLibrary):
 
 
 def _products(first: Sequence[Expression], second: Sequence[Expression]) -> tuple[Expression, ...]:
+    count = len(first) * len(second)
+    if count > MAX_PRODUCTS:
+        raise InputError(
+            f"The product of libraries with {len(first)} and {len(second)} terms has {count} "
+            f"products; at most {MAX_PRODUCTS} are allowed. Multiply smaller libraries."
+        )
     return distinct([multiply(left, right) for left in first for right in second])
 
 
@@ -107,15 +114,21 @@ def _undelayed(variables: Sequence[str]) -> list[Variable]:
     return [Variable(i, name) for i, name in enumerate(variables) if split_delayed(name) is None]
 
 
+def _check_size(family: str, variables: Sequence[Variable], count: int, fix: str) -> None:
+    """Raise InputError, before terms are built, if a family has too many."""
+    if count > MAX_TERMS:
+        shown = f"{count} terms" if count < 10**9 else "over a billion terms"
+        raise InputError(
+            f"{family} in {len(variables)} variables has {shown}; at most {MAX_TERMS} are "
+            f"allowed. {fix}"
+        )
+
+
 def positive_integer(value: object, what: str, minimum: int = 1) -> int:
     """Return the value if it is an integer of at least `minimum`."""
     if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < minimum:
         raise InputError(f"{what} must be a whole number of at least {minimum}; got {value!r}.")
     return int(value)
-
-
-MAX_TERMS = 5000
-"""Maximum number of terms in a library. The Gram matrix of more terms would exceed 200 MB."""
 
 
 @part
@@ -150,11 +163,7 @@ class Polynomial(AbstractLibrary):
     def terms(self, variables: Sequence[str]) -> tuple[Expression, ...]:
         nodes = _undelayed(variables)
         count = comb(len(nodes) + self.degree, self.degree)
-        if count > MAX_TERMS:
-            raise InputError(
-                f"Polynomial({self.degree}) in {len(nodes)} variables has {count} terms; at most "
-                f"{MAX_TERMS} are allowed. Choose a lower degree."
-            )
+        _check_size(f"Polynomial({self.degree})", nodes, count, "Choose a lower degree.")
         start = 0 if self.include_constant else 1
         return tuple(
             multiply(ONE, *factors)
@@ -188,10 +197,13 @@ class Fourier(AbstractLibrary):
         object.__setattr__(self, "n_frequencies", count)
 
     def terms(self, variables: Sequence[str]) -> tuple[Expression, ...]:
+        nodes = _undelayed(variables)
+        count = 2 * self.n_frequencies * len(nodes)
+        _check_size(f"Fourier({self.n_frequencies})", nodes, count, "Choose fewer frequencies.")
         return tuple(
             call(function, multiply(Number(float(k)), variable))
             for k in range(1, self.n_frequencies + 1)
-            for variable in _undelayed(variables)
+            for variable in nodes
             for function in ("sin", "cos")
         )
 
@@ -243,19 +255,24 @@ class Terms(AbstractLibrary):
         object.__setattr__(self, "formulas", tuple(self.formulas))
         if not self.formulas:
             raise FormulaError("Terms needs at least one formula; the list is empty.")
+        if len(self.formulas) > MAX_TERMS:
+            raise FormulaError(
+                f"Terms may have at most {MAX_TERMS} formulas; got {len(self.formulas)}."
+            )
         object.__setattr__(self, "bounds", _checked_bounds(self.bounds))
 
     def terms(self, variables: Sequence[str]) -> tuple[Expression, ...]:
         bounded = dict(self.bounds)
         terms = distinct([self._term(formula, variables, bounded) for formula in self.formulas])
         if ZERO in terms:
-            raise FormulaError(f"A formula of {list(self.formulas)} is zero for all values.")
+            formula = next(f for f in self.formulas if self._term(f, variables, bounded) == ZERO)
+            raise FormulaError(f"Formula '{shortened(formula)}' is zero for all values.")
         delays = {written.delay for formula in self.formulas for written in delays_in(formula)}
         for name in bounded:
             if name not in delays and not any(name in parameters_of(term) for term in terms):
                 raise FormulaError(
                     f"Terms(bounds=...) names '{name}', which is not a parameter of "
-                    f"{list(self.formulas)}."
+                    f"{quoted(self.formulas)}."
                 )
         return terms
 

@@ -1,17 +1,20 @@
 """Libraries as text: "poly(2) + fourier(1) + sin(3*theta)"."""
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
-from .._common.errors import FormulaError, suggestion
+from .._common.errors import FormulaError, shortened, suggestion
 from ._library import AbstractLibrary, Fourier, Neighbors, Polynomial, Terms
+from ._limits import MAX_LIBRARY_CHARACTERS, MAX_PARTS
+from ._tokens import check_length, tokens
 
 _FAMILIES = {"poly": Polynomial, "polynomial": Polynomial, "fourier": Fourier}
 _CALL = re.compile(r"\s*([A-Za-z]\w*)\s*\(([^()]*)\)\s*")
 _NEAR = re.compile(r"\s*near\s*\((.*)\)\s*", re.IGNORECASE | re.DOTALL)
+_NESTED = re.compile(r"(?<![\w`])near\s*\(", re.IGNORECASE)
 _WHOLE_NUMBER = re.compile(r"\s*\d{1,3}\s*", re.ASCII)
 _MENTION = re.compile(rf"(?<![\w`])({'|'.join(_FAMILIES)})\s*\(", re.IGNORECASE)
-_EXPONENT = re.compile(r"(?<![\w`])(\d+\.?\d*|\.\d+)[eE]$")
 
 
 def as_library(library: Any) -> Any:
@@ -25,6 +28,7 @@ def parse_library(text: str) -> AbstractLibrary:
     `poly(d)` and `fourier(k)` are families. `near(poly(2), 1)` has the terms of a family in the
     variables near each equation. Any other part is a formula and becomes a term.
     """
+    check_length(text, "A library text", MAX_LIBRARY_CHARACTERS)
     parts = [_part(part) for part in _split(text, "+")]
     library = parts[0]
     for part in parts[1:]:
@@ -47,9 +51,9 @@ def _term(text: str) -> AbstractLibrary:
     """Return a formula as a term. Families are not allowed inside a formula."""
     if match := _MENTION.search(re.sub("`[^`]*`", "``", text)):
         raise FormulaError(
-            f"Library part '{text}': families such as {match.group(1)}(...) can be multiplied only "
-            f"by families, and formulas are separate terms. Write 'poly(1)*fourier(1)', or "
-            f"add a formula with +, as in 'poly(1)+sin(x)'."
+            f"Library part '{shortened(text)}': families such as {match.group(1)}(...) can "
+            f"be multiplied only by families, and formulas are separate terms. Write "
+            f"'poly(1)*fourier(1)', or add a formula with +, as in 'poly(1)+sin(x)'."
         )
     if text.lower() in _FAMILIES:
         raise FormulaError(
@@ -61,11 +65,13 @@ def _term(text: str) -> AbstractLibrary:
 
 def _near(inner: str) -> AbstractLibrary:
     """Return `Neighbors` for the text between brackets: a library and the reach."""
+    if _NESTED.search(inner):
+        raise FormulaError(f"near must not contain another near; got 'near({shortened(inner)})'.")
     library, *reach = _split(inner, ",")
     if len(reach) > 1 or (reach and not _WHOLE_NUMBER.fullmatch(reach[0])):
         raise FormulaError(
             f"near takes a library and the reach of neighbours, such as "
-            f"near(poly(2), 1); got 'near({inner})'."
+            f"near(poly(2), 1); got 'near({shortened(inner)})'."
         )
     return Neighbors(parse_library(library), int(reach[0]) if reach else 1)
 
@@ -82,7 +88,7 @@ def _family(text: str) -> AbstractLibrary | None:
         if not is_whole:
             raise FormulaError(
                 f"{name} takes a whole number of at most three digits, such as {name}(2); "
-                f"got '{text.strip()}'."
+                f"got '{shortened(text.strip())}'."
             )
         return _FAMILIES[name](int(number))
     if not is_whole:
@@ -93,30 +99,30 @@ def _family(text: str) -> AbstractLibrary | None:
 
 
 def _split(text: str, sign: str) -> list[str]:
-    """Split a text at a sign outside brackets and backticks. `**` is not a product sign."""
-    parts, depth, quoted, start, position = [], 0, False, 0, 0
-    while position < len(text):
-        letter = text[position]
-        quoted ^= letter == "`"
-        depth += 0 if quoted else (letter == "(") - (letter == ")")
-        if sign == "*" and text.startswith("**", position):
-            position += 2
-            continue
-        if (
-            letter == sign
-            and depth == 0
-            and not quoted
-            and not (sign == "+" and _belongs_to_a_number(text[start:position]))
-        ):
-            parts.append(text[start:position])
-            start = position + 1
-        position += 1
-    parts.append(text[start:])
+    """Split a text at a sign outside brackets. The + of a number or exponent does not count."""
+    try:
+        parts = list(_parts(text, sign))
+    except FormulaError as error:
+        raise FormulaError(f"Library '{shortened(text)}': {error}") from None
     if any(not part.strip() for part in parts):
-        raise FormulaError(f"Library '{text}': a part is empty; write 'poly(2)+fourier(1)'.")
+        raise FormulaError(
+            f"Library '{shortened(text)}': a part is empty; write 'poly(2)+fourier(1)'."
+        )
+    if len(parts) > MAX_PARTS:
+        raise FormulaError(
+            f"A library text may have at most {MAX_PARTS} parts; got {len(parts)}. In Python, pass "
+            f"a list of formulas, as in Terms(['x', 'sin(x)'])."
+        )
     return parts
 
 
-def _belongs_to_a_number(before: str) -> bool:
-    """Return whether a + after this text is part of a number or exponent: 1e+3, x**+2."""
-    return before.rstrip().endswith(("*", "^")) or _EXPONENT.search(before) is not None
+def _parts(text: str, sign: str) -> Iterator[str]:
+    depth, start, before = 0, 0, ""
+    for token in tokens(text, "+-*/^(),"):
+        mark = token.text if token.kind == "sign" else ""
+        depth += (mark == "(") - (mark == ")")
+        if mark == sign and depth == 0 and not (mark == "+" and before in ("*", "**", "^")):
+            yield text[start : token.start]
+            start = token.end
+        before = mark
+    yield text[start:]
