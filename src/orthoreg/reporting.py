@@ -304,12 +304,10 @@ def _reading(data: Dataset | None) -> str:
     if data.velocity_of:
         known = {*data.velocity_of, *data.velocity_of.values(), *data.hidden}
         states = [name for name in data.state_names if name not in known]
-        pairs = {
-            position: None if rate in data.estimated else rate
-            for position, rate in data.velocity_of.items()
-        }
+        pairs = data.schema.positions
         positions = pairs if any(pairs.values()) else list(pairs)
         named = f"positions={positions!r}" + (f", states={states!r}" if states else "")
+    named += f", order={data.schema.order}" if data.schema.order > 2 else ""
     is_counted = data.discrete and data.time_name == COUNTED
     times = [] if is_counted else [f"time={data.time_name!r}"]
     parts = [repr(data.source), *times, named]

@@ -1,6 +1,7 @@
 """`--positions`: fits, simulations and evaluations from tables that hold no velocities."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -106,3 +107,17 @@ def test_mistakes_get_one_sentence(table, capsys, tmp_path, options, words):
     error = capsys.readouterr().err
     assert words in error and error.count("\n") == 1
     assert not (tmp_path / "out").exists()
+
+
+def test_order(tmp_path, capsys):
+    """The sum of two oscillations obeys x'''' = -5 x'' - 4 x."""
+    path, t = tmp_path / "two.csv", 0.05 * np.arange(600)
+    write_table(path, {"t": t, "x": np.cos(t) + 0.5 * np.cos(2 * t)})
+    options = ["--time", "t", "--positions", "x", "--library", "poly(1)", "--out", str(tmp_path)]
+    assert run(["fit", str(path), *options, "--order", "4"]) == 0
+    text = (tmp_path / "equations.txt").read_text()
+    assert re.fullmatch(r"x'{4} = -4\.00\d x - 5\.00\d x_ddot\n", text)
+    assert run(["evaluate", str(tmp_path / "two.orthoreg"), str(path)]) == 0
+    capsys.readouterr()
+    assert run(["fit", str(path), *options, "--order", "9"]) == 2
+    assert "--order must be a whole number from 2 to 4; got 9." in capsys.readouterr().err

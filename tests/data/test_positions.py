@@ -5,7 +5,7 @@ import pytest
 
 import orthoreg as og
 from orthoreg import Dataset
-from orthoreg.data import concatenate
+from orthoreg.data import concatenate, write_table
 
 T = 0.05 * np.arange(100)
 Q = np.column_stack([np.sin(T), np.cos(2 * T)])
@@ -127,3 +127,45 @@ def test_tables_that_are_refused(frame, options, words):
 def test_arrays_that_are_refused(arguments, words):
     with pytest.raises(og.DataError, match=words):
         Dataset.from_positions(**{"t": T, **arguments})
+
+
+def test_states_of_higher_order_follow_order_by_order():
+    t = np.linspace(0, 3, 200)
+    q = np.column_stack([np.sin(t), np.cos(2 * t)])
+    data = og.Dataset.from_positions(
+        q, t, names=["a", "b"], states=t[:, None], state_names=["w"], order=3
+    )
+    assert data.state_names == ("a", "b", "a_dot", "b_dot", "a_ddot", "b_ddot", "w")
+    assert data.velocity_of == {
+        "a": "a_dot", "b": "b_dot", "a_dot": "a_ddot", "b_dot": "b_ddot",
+    }  # fmt: skip
+    assert data.schema.order == 3 and data.schema.positions == {"a": None, "b": None}
+    assert data.schema.derivative_of == {2: (0, 1), 3: (1, 1), 4: (0, 2), 5: (1, 2)}
+    np.testing.assert_allclose(data.states[10:-10, 4], -np.sin(t)[10:-10], atol=1e-4)
+    np.testing.assert_allclose(data.states[10:-10, 5], -4 * np.cos(2 * t)[10:-10], atol=1e-3)
+
+
+def test_chunks_have_the_same_derivatives(tmp_path):
+    t = np.tile(np.linspace(0, 3, 100), 4)
+    run = np.repeat(np.arange(4), 100)
+    path = tmp_path / "runs.csv"
+    write_table(path, {"run": run, "t": t, "x": np.sin(t + run)})
+    whole, chunked = (
+        og.read_table(path, time="t", group="run", positions=["x"], order=3, chunks=chunks)
+        for chunks in (False, 100)
+    )
+    parts = np.concatenate([chunk.states for chunk in chunked.chunks()])
+    assert chunked.sample.state_names == whole.state_names == ("x", "x_dot", "x_ddot")
+    np.testing.assert_allclose(parts, whole.states, atol=1e-9)
+
+
+@pytest.mark.parametrize("order", [1, 5, True])
+def test_orders_that_are_not_supported(order):
+    with pytest.raises(og.DataError, match="order must be a whole number from 2 to 4"):
+        og.Dataset.from_positions(np.sin(np.arange(9.0)), np.arange(9.0), order=order)
+
+
+def test_order_needs_positions():
+    table = {"t": np.arange(9.0), "x": np.sin(np.arange(9.0))}
+    with pytest.raises(og.DataError, match=r"name them with positions=\.\.\., instead of states"):
+        og.read_table(table, time="t", states=["x"], order=3)

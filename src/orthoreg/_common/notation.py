@@ -1,8 +1,34 @@
-"""How left sides of equations are written: theta' of a flow, x[k+1] of a map."""
+"""How left sides of equations are written: theta' of a flow, x[k+1] of a map; names of
+derivatives."""
 
+import re
 from collections.abc import Iterable, Sequence
 
 _NEXT = "[k+1]"
+_POWERS = ("", "²", "³", "⁴")
+_DERIVATIVE = re.compile(r"(.+_d*)(dot)_*")
+
+
+def derivative_name(name: str) -> str:
+    """Return the name of the derivative of a state.
+
+    >>> derivative_name("theta"), derivative_name("theta_dot"), derivative_name("x_ddot")
+    ('theta_dot', 'theta_ddot', 'x_dddot')
+    """
+    match = _DERIVATIVE.fullmatch(name)
+    return f"{name}_dot" if match is None else f"{match[1]}d{match[2]}"
+
+
+def rate_unit(unit: str, time: str) -> str:
+    """Return the unit of a derivative.
+
+    >>> rate_unit("m", "s"), rate_unit("m/s", "s"), rate_unit("m/s²", "s")
+    ('m/s', 'm/s²', 'm/s³')
+    """
+    base, per, power = unit.rpartition(f"/{time}")
+    if not per or power not in _POWERS[:-1]:
+        return f"{unit}/{time}"
+    return f"{base}{per}{_POWERS[_POWERS.index(power) + 1]}"
 
 
 def next_values(names: Sequence[str]) -> tuple[str, ...]:

@@ -68,6 +68,12 @@ Positions = Annotated[
         "theta:omega if the column omega is the velocity."
     ),
 ]
+Order = Annotated[
+    int,
+    typer.Option(
+        help="Order of the equations of --positions. With 3, accelerations are states too."
+    ),
+]
 Inputs = Annotated[str, typer.Option(help="Columns with inputs, separated by commas.")]
 Hidden = Annotated[
     str,
@@ -175,6 +181,7 @@ def fit(
     time: Time = None,
     states: States = "",
     positions: Positions = "",
+    order: Order = 2,
     inputs: Inputs = "",
     hidden: Hidden = "",
     group: GroupColumn = None,
@@ -234,7 +241,7 @@ def fit(
 
             runs = read_table(
                 source_of(data), time, names_in(states), names_in(inputs), group,
-                positions=positions_in(positions), hidden=names_in(hidden),
+                positions=positions_in(positions), order=order, hidden=names_in(hidden),
                 derivatives=names_in(derivatives), discrete=discrete, **reading,
             )  # fmt: skip
             if preset == "recommended" or library is not None:

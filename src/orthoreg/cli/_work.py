@@ -45,6 +45,7 @@ def runs_for(
         list(model.schema_.measured_inputs),
         None if is_single else group or model.columns_["group"],
         positions=positions,
+        order=max(model.schema_.order, 2),
         discrete=model.schema_.discrete,
         hidden=model.schema_.hidden,
         **in_unit_of(model, reading),

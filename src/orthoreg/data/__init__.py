@@ -20,6 +20,7 @@ from ._plan import Plan as Plan
 from ._plan import find_data_outliers as find_data_outliers
 from ._plan import replace_outliers as replace_outliers
 from ._plan import weak_targets as weak_targets
+from ._plan import windows_of as windows_of
 from ._rows import AnyRows as AnyRows
 from ._rows import ChunkedRows as ChunkedRows
 from ._rows import Rows as Rows

@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Bool
 
 from .._common.errors import DataError, DataWarning, quoted, suggestion
+from .._common.notation import derivative_name, rate_unit
 from ..smoothing import MIN_VELOCITY_ROWS, best_polynomial, velocities
 from . import _limits as limits
 from ._checks import as_numbers, check_names, cut_at_gaps
@@ -319,43 +320,70 @@ def named_positions(positions: Any) -> dict[str, str | None]:
     return dict.fromkeys(check_names(positions or (), "positions"))
 
 
-def velocity_polynomial(
-    data: "Dataset", positions: Mapping[str, str | None]
-) -> tuple[int, int] | None:
-    """Return the polynomial (window, degree) that estimates velocities that were not measured."""
-    columns = [data.state_names.index(name) for name, rate in positions.items() if rate is None]
+def check_order(order: Any, positions: Any, is_map: bool = False) -> int:
+    """Return the order of the equations of positions; raise DataError if it is not supported."""
+    orders = range(2, limits.MAX_ORDER + 1)
+    if isinstance(order, bool) or not isinstance(order, int) or order not in orders:
+        raise DataError(f"order must be a whole number from 2 to {orders[-1]}; got {order!r}.")
+    if order > 2 and not positions and not is_map:
+        raise DataError(
+            f"order={order} is the order of the equations of positions; name them with "
+            f"positions=..., instead of states=...."
+        )
+    return order
+
+
+def rates_of(
+    data: "Dataset", positions: Mapping[str, str | None], order: int = 2
+) -> dict[str, str]:
+    """Return the name of the derivative of each position, and in equations of higher order of each
+    of its derivatives but the last."""
+    taken = {data.time_name, data.group_name, *data.variable_names}
+    rates: dict[str, str] = {}
+    states = list(positions)
+    for _ in range(order - 1):
+        for state in states:
+            rates[state] = positions.get(state) or _free_name(derivative_name(state), taken)
+            taken.add(rates[state])
+        states = [rates[state] for state in states]
+    return rates
+
+
+def rate_polynomial(data: "Dataset", rates: Mapping[str, str]) -> tuple[int, int] | None:
+    """Return the polynomial (window, degree) that estimates derivatives that were not measured."""
     sample = data.sample
+    columns = [
+        data.state_names.index(state)
+        for state, rate in rates.items()
+        if state in data.state_names and rate not in data.state_names
+    ]
     if not columns:
         return None
     return best_polynomial(sample.times, sample.states[:, columns], sample.offsets)
 
 
-def second_order(
-    data: "Dataset", positions: Mapping[str, str | None], polynomial: tuple[int, int] | None
+def with_rates(
+    data: "Dataset", rates: Mapping[str, str], polynomial: tuple[int, int] | None
 ) -> dict[str, Any]:
-    """Return the parts of a `Dataset` that change if some states are positions.
+    """Return the parts of a `Dataset` that change if `rates` are derivatives of its states.
 
-    Positions come first, then the velocity of each, then all other states. Velocities that are
-    None are estimated by `polynomial`.
+    Positions come first, then the derivatives, order by order, then all other states. Derivatives
+    without a column are estimated by `polynomial`.
     """
-    names, taken = data.state_names, {data.time_name, data.group_name, *data.variable_names}
-    rates: dict[str, str] = {}
-    for position, velocity in positions.items():
-        rates[position] = velocity or _free_name(f"{position}_dot", taken)
-        taken.add(rates[position])
-    estimated = tuple(rates[name] for name, velocity in positions.items() if velocity is None)
-    others = [name for name in names if name not in rates and name not in rates.values()]
+    names = data.state_names
     columns = {name: data.states[:, [names.index(name)]] for name in names}
-    if estimated:
-        missing = {name: rates[name] for name in rates if not positions[name]}
-        columns |= _estimated_velocities(data, missing, polynomial)
-    order = [*rates, *rates.values(), *others]
+    missing = {state: rate for state, rate in rates.items() if rate not in names}
+    if missing:
+        _check_lengths(data)
+    for state, rate in missing.items():
+        columns[rate] = velocities(data.times, columns[state], data.offsets, polynomial)
+    order = list(dict.fromkeys([*rates, *rates.values(), *names]))
     return {
         "states": np.hstack([columns[name] for name in order]),
         "state_names": tuple(order),
         "units": _units(data, rates),
-        "velocity_of": rates,
-        "estimated": estimated,
+        "velocity_of": dict(rates),
+        "estimated": tuple(missing.values()),
         "filled": _filled(data, order),
     }
 
@@ -371,10 +399,8 @@ def _filled(data: "Dataset", order: Sequence[str]) -> np.ndarray | None:
     return result
 
 
-def _estimated_velocities(
-    data: "Dataset", rates: Mapping[str, str], polynomial: tuple[int, int] | None
-) -> dict[str, np.ndarray]:
-    """Return an estimate of each velocity from its position."""
+def _check_lengths(data: "Dataset") -> None:
+    """Raise an error if a run is too short for a derivative."""
     short = np.flatnonzero(data.run_lengths < MIN_VELOCITY_ROWS)
     if short.size:
         run = int(short[0])
@@ -384,9 +410,6 @@ def _estimated_velocities(
             f"velocity needs at least {MIN_VELOCITY_ROWS} in each run. Remove the short runs "
             f"({short.size} of {data.n_runs})."
         )
-    columns = [data.state_names.index(name) for name in rates]
-    estimates = velocities(data.times, data.states[:, columns], data.offsets, polynomial)
-    return {name: estimates[:, [i]] for i, name in enumerate(rates.values())}
 
 
 def _free_name(name: str, taken: set[str | None]) -> str:
@@ -396,10 +419,10 @@ def _free_name(name: str, taken: set[str | None]) -> str:
 
 
 def _units(data: "Dataset", rates: Mapping[str, str]) -> dict[str, str]:
-    """Return all units, including units of velocities if the units of position and time are
+    """Return all units, including units of derivatives if the units of position and time are
     known."""
     units, time = dict(data.units), data.units.get(data.time_name)
-    for position, velocity in rates.items():
-        if time and position in units:
-            units.setdefault(velocity, f"{units[position]}/{time}")
+    for state, rate in rates.items():
+        if time and state in units:
+            units.setdefault(rate, rate_unit(units[state], time))
     return units

@@ -11,7 +11,15 @@ from jaxtyping import Bool, Float, Int
 
 from .._common.errors import DataError, quoted
 from ..smoothing import Offsets, have_equal_steps, mean_steps
-from ._assembly import from_arrays, from_positions, second_order, split_at_gaps, velocity_polynomial
+from ._assembly import (
+    check_order,
+    from_arrays,
+    from_positions,
+    rate_polynomial,
+    rates_of,
+    split_at_gaps,
+    with_rates,
+)
 from ._checks import (
     Locator,
     check_finite,
@@ -170,13 +178,15 @@ class Dataset:
         states: Any = None,
         state_names: Sequence[str] | None = None,
         velocity_of: Mapping[str, str] | None = None,
+        order: int = 2,
         units: Mapping[str, str] | None = None,
         hidden: Sequence[str] = (),
     ) -> "Dataset":
         """Create a dataset of a second-order system from measured positions without velocities.
 
         The states are the positions, followed by their estimated velocities, `<name>_dot`. The
-        equation of each position, q' = q_dot, is exact and not learned.
+        equation of each position, q' = q_dot, is exact and not learned. With equations of higher
+        order, further derivatives follow: q' = q_dot, q_dot' = q_ddot.
 
         Parameters
         ----------
@@ -191,6 +201,8 @@ class Dataset:
             further measured states, which come last.
         velocity_of
             velocities among these states: {"theta": "omega"}.
+        order
+            order of the equations of the positions.
 
         Returns
         -------
@@ -206,7 +218,7 @@ class Dataset:
         (('theta', 'theta_dot'), {'theta': 'theta_dot'}, ('theta_dot',))
         """
         parts = from_positions(q, t, u, names, input_names, states, state_names, velocity_of, units)
-        return cls.checked(**parts, hidden=hidden)
+        return cls.checked(**parts, order=order, hidden=hidden)
 
     @classmethod
     def checked(
@@ -219,6 +231,7 @@ class Dataset:
         source_of: Callable[[int], str] | None = None,
         derivative_names: Sequence[str] = (),
         positions: Mapping[str, str | None] | None = None,
+        order: int = 2,
         gap: float | int = GAP,
         is_chunk: bool = False,
         discrete: bool = False,
@@ -228,9 +241,10 @@ class Dataset:
         """Return the dataset after all checks.
 
         A chunk of a larger dataset is checked on its own and gets no velocities. `positions` maps
-        states that are positions to their velocities, None for a velocity to be estimated. Runs are
-        cut at steps longer than `gap` times each of their neighbours. A map (`discrete`) must have
-        equal steps, and neither positions nor derivatives. `hidden` states are added.
+        states that are positions to their velocities, None for a velocity to be estimated; `order`
+        is the order of their equations. Runs are cut at steps longer than `gap` times each of their
+        neighbours. A map (`discrete`) must have equal steps, and neither positions nor derivatives.
+        `hidden` states are added.
         """
         offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         columns = {name: parts.pop(name) for name in _COLUMNS & parts.keys()}
@@ -272,8 +286,7 @@ class Dataset:
             check_moving(data.states, data.state_names, offsets, tuple(positions), data.source)
         warn_constant(data.states, data.state_names, data.source)
         if positions:
-            polynomial = velocity_polynomial(data, positions)
-            data = data.with_parts(**second_order(data, positions, polynomial))
+            data = data.with_velocities(positions, order)
         unknown = set(data.units) - {data.time_name, *data.variable_names}
         if unknown:
             raise DataError(
@@ -451,13 +464,15 @@ class Dataset:
         """Return the same runs with these derivatives of the states."""
         return replace(self, derivatives=np.array(derivatives))
 
-    def with_velocities(self, positions: Mapping[str, str | None]) -> "Dataset":
+    def with_velocities(self, positions: Mapping[str, str | None], order: int = 2) -> "Dataset":
         """Return the same runs with some states declared as positions, mapped to their velocities.
 
-        A velocity that is None is estimated. Positions come first, then velocities.
+        A velocity that is None is estimated, as are further derivatives below the `order` of the
+        equations. Positions come first, then velocities.
         """
-        polynomial = velocity_polynomial(self, positions)
-        return self.with_parts(derivatives=None, **second_order(self, positions, polynomial))
+        rates = rates_of(self, positions, check_order(order, positions))
+        parts = with_rates(self, rates, rate_polynomial(self, rates))
+        return self.with_parts(derivatives=None, **parts)
 
     def with_hidden(self, names: Sequence[str], per_run: "Sequence[PerRun]" = ()) -> "Dataset":
         """Return the same runs with these hidden states, whose values are NaN until a fit estimates

@@ -14,6 +14,9 @@ relative error of a variance is then 1%, sqrt(2 / N)."""
 MAP_NOISE_ROWS = 3_000
 """Rows from which the noise of a map is estimated. The relative error of a variance is then 3%."""
 
+MAX_ORDER = 4
+"""Maximum order of the equations of positions. Noise grows with each derivative."""
+
 RADIAN_ROWS = 16.0
 """Number of rows in which a state moves by its standard deviation: 100 per period of a sine. With
 more rows, trajectory segments are proportionally longer, so that they contain as much motion."""

@@ -1,5 +1,6 @@
 """`Plan`: noise, outliers, smoothing and windows of measured runs, each decided once."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -34,17 +35,19 @@ def weak_targets(
     data: Dataset, variance: Float[np.ndarray, " n"], windows: Windows
 ) -> tuple[Float[np.ndarray, "R n"], Float[np.ndarray, " n"]]:
     """Return int phi x' in each window, and the noise variance of these integrals."""
-    targets = np.asarray(windows.slope @ data.states)
-    slope_size = np.mean(np.asarray(windows.slope.multiply(windows.slope).sum(axis=1)))
-    noise = variance * slope_size
-    index = {name: c for c, name in enumerate(data.state_names)}
-    curvature_size = np.mean(np.asarray(windows.curvature.multiply(windows.curvature).sum(axis=1)))
-    for position, velocity in data.velocity_of.items():
-        if velocity in data.estimated:
-            q, v = index[position], index[velocity]
-            targets[:, v] = windows.curvature @ data.states[:, q]
-            noise[v] = variance[q] * curvature_size
+    slope, *higher = windows.rates
+    sizes = [np.mean(np.asarray(rate.multiply(rate).sum(axis=1))) for rate in windows.rates]
+    targets, noise = np.asarray(slope @ data.states), variance * sizes[0]
+    for v, (q, times) in data.schema.derivative_of.items():
+        targets[:, v] = higher[times - 1] @ data.states[:, q]
+        noise[v] = variance[q] * sizes[times]
     return targets, noise
+
+
+def windows_of(data: Dataset, half_width: float, order: int) -> Windows:
+    """Return windows with the derivatives of measured states that the equations contain."""
+    n_rates = data.schema.max_derivative
+    return bump_windows(data.times, data.offsets, half_width, order, n_rates)
 
 
 def best_half_widths(
@@ -61,7 +64,7 @@ def best_half_widths(
     best, max_information = limits.NARROWEST * step, -np.inf
     half_width = best
     while half_width <= max(limits.WIDEST * span, best):
-        windows = bump_windows(data.times, data.offsets, half_width, order)
+        windows = windows_of(data, half_width, order)
         if not len(windows):
             break
         targets, noise = weak_targets(data, variance, windows)
@@ -156,22 +159,25 @@ class Plan:
         is_relevant = data.is_measured & self.is_noise & (size > 0)
         if (self.noise > limits.CLEAN * size)[is_relevant].any():
             return True
-        return bool(self._acceleration_noise() > limits.CLEAR)
+        return bool(self._rate_noise() > limits.CLEAR)
 
-    def _acceleration_noise(self) -> float:
-        """Return the largest relative noise of plain second differences of a position.
+    def _rate_noise(self) -> float:
+        """Return the largest relative noise of plain differences of a measured state.
 
-        It is relative to the standard deviation of the acceleration. Only positions without a
-        measured velocity count.
+        It is relative to the standard deviation of the derivative that an equation gives, such as
+        an acceleration. Only states whose derivatives were not measured count.
         """
         data, largest = self.data, 0.0
         inside = np.diff(data.run_of_row) == 0
         steps = np.diff(data.times)[inside]
-        for position, velocity in data.given_rates.items():
-            if not data.is_measured[velocity] and self.is_noise[position]:
-                acceleration = float((np.diff(data.states[:, velocity])[inside] / steps).std())
-                noise = np.sqrt(6) * float(self.noise[position]) / float(np.median(steps)) ** 2
-                largest = max(largest, noise / max(acceleration, 1e-300))
+        for rate, (measured, times) in data.schema.derivative_of.items():
+            if rate not in data.given_rates and self.is_noise[measured]:
+                size = float((np.diff(data.states[:, rate])[inside] / steps).std())
+                # the squared weights of differences of order m sum to the middle of 2 m
+                amplification = np.sqrt(math.comb(2 * times + 2, times + 1))
+                noise = amplification * float(self.noise[measured])
+                noise /= float(np.median(steps)) ** (times + 1)
+                largest = max(largest, noise / max(size, 1e-300))
         return largest
 
     @_decision

@@ -69,9 +69,10 @@ class Schema:
     units
         units by name.
     velocity_of
-        for each position, the state that is exactly its derivative: {"x": "x_dot"}.
+        for each position, the state that is exactly its derivative: {"x": "x_dot"}. In equations
+        of third order, x_dot has one too: {"x": "x_dot", "x_dot": "x_ddot"}.
     estimated
-        states that were not measured: velocities estimated from positions.
+        states that were not measured: derivatives estimated from positions.
     hidden
         states that were not measured and are estimated by a fit. They come last.
     per_run
@@ -86,8 +87,8 @@ class Schema:
     Examples
     --------
     >>> schema = Schema(state_names=("x", "x_dot"), input_names=("u",), velocity_of={"x": "x_dot"})
-    >>> schema.variable_names, schema.given_rates
-    (('x', 'x_dot', 'u'), {0: 1})
+    >>> schema.variable_names, schema.given_rates, schema.order
+    (('x', 'x_dot', 'u'), {0: 1}, 2)
     """
 
     state_names: tuple[str, ...]
@@ -139,13 +140,35 @@ class Schema:
         return {
             position: None if velocity in self.estimated else velocity
             for position, velocity in self.velocity_of.items()
+            if position not in self.velocity_of.values()
         }
+
+    @property
+    def order(self) -> int:
+        """The order of the equations of positions; 1 if there are no positions."""
+        return 1 + len(self.velocity_of) // max(len(self.positions), 1)
+
+    @property
+    def derivative_of(self) -> dict[int, tuple[int, int]]:
+        """For the index of each estimated state, that of the measured state it is a derivative of,
+        and how often this state is differentiated."""
+        result: dict[int, tuple[int, int]] = {}
+        for state, rate in self.given_rates.items():
+            if self.state_names[rate] in self.estimated:
+                measured, times = result.get(state, (state, 0))
+                result[rate] = measured, times + 1
+        return result
 
     @property
     def given_rates(self) -> dict[int, int]:
         """The index of the velocity for the index of each position."""
         index = self.state_names.index
         return {index(position): index(rate) for position, rate in self.velocity_of.items()}
+
+    @property
+    def max_derivative(self) -> int:
+        """The highest derivative of a measured state in the equations."""
+        return 1 + max((times for _, times in self.derivative_of.values()), default=0)
 
     @property
     def measured_inputs(self) -> tuple[str, ...]:

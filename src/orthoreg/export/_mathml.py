@@ -13,6 +13,7 @@ from typing import final
 from .._common.arrays import Mask
 from .._common.errors import FormulaError
 from .._common.html import Markup, escape
+from .._common.notation import derivative_name
 from ..data import split_delayed
 from ..field.hybrid import HybridField
 from ..terms import (
@@ -37,7 +38,7 @@ from ._text import (
     LETTERS,
     PrintedTerm,
     absolute,
-    implied,
+    implied_derivative,
     is_negative,
     printed,
     significant,
@@ -116,14 +117,12 @@ def math_relation(
     sides: tuple[Expression, Expression],
     variables: Sequence[str],
     outputs: Sequence[str],
-    velocity_of: Mapping[str, str],
 ) -> MathEquation:
     """Return the equation left = right as a list of terms.
 
     Variables after `variables` are derivatives of outputs.
     """
-    position = implied(velocity_of)
-    rates = [f"{position[n]}_ddot" if n in position else f"{n}_dot" for n in outputs]
+    rates = [derivative_name(name) for name in outputs]
     left, right = (rename(side, [*variables, *rates]) for side in sides)
     terms = []
     for term in right.terms if isinstance(right, Sum) else (right,):
@@ -177,8 +176,8 @@ def equation_mathml(
 ) -> str:
     """Return the derivative of `output`, or its next value (`discrete`), as a sum of coefficients
     times formulas."""
-    position = implied(velocity_of).get(output)
-    left = mathml_name(position or output, derivatives=1 if position is None else 2)
+    name, order = implied_derivative(output, velocity_of)
+    left = mathml_name(name, derivatives=1 + order)
     text = (mathml_name(output, at=_NEXT) if discrete else left) + "<mo>=</mo>"
     for k, (value, formula) in enumerate(terms):
         sign = _MINUS if value < 0 else "<mo>+</mo>" if k else ""

@@ -14,7 +14,7 @@ import numpy as np
 
 from .._common.arrays import Mask
 from .._common.errors import InputError
-from .._common.notation import left_side, next_values
+from .._common.notation import derivative_name, left_side, next_values
 from ..field.hybrid import HybridField
 from ..terms import (
     Expression,
@@ -81,12 +81,21 @@ _MIN_POWER, _MAX_POWER = -4, 5  # powers of ten printed without exponent: 0.0001
 
 
 def implied(velocity_of: Mapping[str, str]) -> dict[str, str]:
-    """Return the position of each velocity with a name such as theta_dot."""
+    """Return the state of each derivative with a name such as theta_dot: theta."""
     return {
-        velocity: position
-        for position, velocity in velocity_of.items()
-        if velocity.rstrip("_") == f"{position}_dot".rstrip("_")
+        rate: state
+        for state, rate in velocity_of.items()
+        if rate.rstrip("_") == derivative_name(state).rstrip("_")
     }
+
+
+def implied_derivative(name: str, velocity_of: Mapping[str, str]) -> tuple[str, int]:
+    """Return the state of which the name shows the derivative, and how often it is differentiated:
+    theta and 2 for theta_ddot, theta and 0 for theta."""
+    states, order = implied(velocity_of), 0
+    while name in states:
+        name, order = states[name], order + 1
+    return name, order
 
 
 def equation_names(
@@ -96,8 +105,8 @@ def equation_names(
     For a map (`discrete`), they are the left sides themselves, x[k+1]."""
     if discrete:
         return next_values(outputs)
-    positions = implied(velocity_of)
-    return tuple(f"{positions[name]}'" if name in positions else name for name in outputs)
+    pairs = [implied_derivative(name, velocity_of) for name in outputs]
+    return tuple(name + "'" * order for name, order in pairs)
 
 
 def learned_equations(outputs: Sequence[str], velocity_of: Mapping[str, str]) -> list[int]:
@@ -247,7 +256,6 @@ def printed(
     """Return the equations to print, and the field with the printed numbers."""
     check_precision(precision)
     given = velocity_of or {}
-    positions = implied(given)
     parametric = [bool(parameters_of(term)) for term in field.features.terms]
     field = field.resolved(precision)
     result = []
@@ -266,11 +274,12 @@ def printed(
             if (exact or parametric[k]) and abs(value) == 1 and term != Number(1.0):
                 size = ""
             terms.append(PrintedTerm(k, bool(value < 0), size, term, exact))
+        name, order = implied_derivative(output, given)
         result.append(
             PrintedEquation(
                 c,
-                positions.get(output, output),
-                1 + (output in positions),
+                name,
+                1 + order,
                 tuple(terms),
                 has_residual(field, c),
                 is_given(field, c, known),

@@ -143,12 +143,10 @@ def _noise(
     data: Dataset, motion: Motion, size: Float[np.ndarray, " n"], equations: Sequence[int]
 ) -> Advice | None:
     """Advice on noise in measured states and its effect on the derivatives that `equations` give.
-    For a position without a measured velocity, this is the second derivative."""
-    measured, rates = data.is_measured, data.given_rates
-    pairs = [
-        (i, i if measured[rates.get(i, i)] else rates[i]) for i in np.flatnonzero(measured).tolist()
-    ]
-    pairs = [(i, c) for i, c in pairs if c in equations]
+    For a position without a measured velocity, this is the second derivative, or a higher one."""
+    rate_of = {i: i for i in np.flatnonzero(data.is_measured).tolist()}
+    rate_of |= {state: rate for rate, (state, _) in data.schema.derivative_of.items()}
+    pairs = [(i, c) for i, c in rate_of.items() if c in equations]
     states, learned = [i for i, _ in pairs], [c for _, c in pairs]
     labels = equation_names(data.state_names, data.velocity_of, discrete=data.discrete)
     return noise(

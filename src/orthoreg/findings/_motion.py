@@ -54,8 +54,14 @@ def motion_of(data: Dataset, differentiation: AbstractDifferentiator) -> Motion 
         noise, is_white = np.array(data.plan.noise), np.array(data.plan.is_noise)
         slopes = rule.slopes(data)
         curvature = rule.slopes(replace(data, states=slopes))
-        slope_noise, curvature_noise = _after(rule, data, slopes, curvature, noise)
+        slope_noise, curvature_noise, *higher = _after(rule, data, noise)
         slope_noise = slope_noise + _bias(rule, data, slopes)
+        variances = [slope_noise, curvature_noise, *higher]
+        for rate, (measured, times) in data.schema.derivative_of.items():
+            noise[rate] = np.sqrt(variances[times - 1][measured])
+            is_white[rate] = is_white[measured]
+            slope_noise[rate] = max(slope_noise[rate], variances[times][measured])
+            curvature_noise[rate] = max(curvature_noise[rate], variances[times + 1][measured])
     else:  # given derivatives have their own noise, independent of that of the states
         noise, is_white = np.zeros(data.n_states), np.zeros(data.n_states, dtype=bool)
         slopes = np.array(data.derivatives)
@@ -65,12 +71,7 @@ def motion_of(data: Dataset, differentiation: AbstractDifferentiator) -> Motion 
         level = np.where(
             is_noise & (level < limits.MAX_DERIVATIVE_NOISE * slopes.std(axis=0)), level, 0.0
         )
-        slope_noise, curvature_noise = level**2, _after(rule, given, curvature, curvature, level)[0]
-    for position, velocity in data.given_rates.items():
-        if not data.is_measured[velocity]:  # its noise comes from the position
-            noise[velocity] = np.sqrt(slope_noise[position])
-            is_white[velocity] = is_white[position]
-            slope_noise[velocity] = max(slope_noise[velocity], curvature_noise[position])
+        slope_noise, curvature_noise = level**2, _after(rule, given, level)[0]
     return Motion(
         data=data,
         run=run[data.run_of_row],
@@ -134,18 +135,22 @@ def rows_per_period(data: Dataset) -> Float[np.ndarray, " n"]:
 def _after(
     rule: AbstractDifferentiator,
     data: Dataset,
-    slopes: Float[np.ndarray, "N n"],
-    curvature: Float[np.ndarray, "N n"],
     noise: Float[np.ndarray, " n"],
-) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"]]:
-    """The variances of both derivatives from noise of this size in the states."""
+) -> list[Float[np.ndarray, " n"]]:
+    """The variances of the derivatives from noise of this size in the states."""
+    count = 1 + data.schema.max_derivative
     if not noise.any():
-        return np.zeros(data.n_states), np.zeros(data.n_states)
+        return [np.zeros(data.n_states) for _ in range(count)]
     rng = np.random.default_rng(0)
-    noisy = data.states + noise * rng.standard_normal(data.states.shape)
-    once = rule.slopes(replace(data, states=noisy))
-    twice = rule.slopes(replace(data, states=once))
-    return np.mean((once - slopes) ** 2, axis=0), np.mean((twice - curvature) ** 2, axis=0)
+    clean, noisy = (
+        data,
+        replace(data, states=data.states + noise * rng.standard_normal(data.states.shape)),
+    )
+    variances = []
+    for _ in range(count):
+        clean, noisy = (replace(runs, states=rule.slopes(runs)) for runs in (clean, noisy))
+        variances.append(np.mean((noisy.states - clean.states) ** 2, axis=0))
+    return variances
 
 
 def _bias(

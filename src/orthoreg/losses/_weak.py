@@ -15,9 +15,17 @@ from jaxtyping import Bool, Float
 
 from .._common.errors import DataError, InputError
 from .._common.registry import part
-from ..data import NARROWEST, Dataset, Rows, find_data_outliers, replace_outliers, weak_targets
+from ..data import (
+    NARROWEST,
+    Dataset,
+    Rows,
+    find_data_outliers,
+    replace_outliers,
+    weak_targets,
+    windows_of,
+)
 from ..simulation import Interpolation, input_interpolation
-from ..smoothing import Smoother, Windows, bump_windows
+from ..smoothing import Smoother, Windows
 from . import _limits as limits
 from ._loss import AbstractRowLoss, NextState, VectorField, refuse_map
 
@@ -80,7 +88,7 @@ class Rest:
         window fits."""
         if not len(self.size):
             return None
-        windows = bump_windows(data.times, data.offsets, half_width, order)
+        windows = windows_of(data, half_width, order)
         return self.share_limit(data, windows) if len(windows) else None
 
     def moving_windows(self, data: Dataset, windows: Windows, max_share: float | None) -> Windows:
@@ -111,9 +119,10 @@ class Weak(AbstractRowLoss):
     """1/R sum_r |int phi_r x' - int phi_r f(x)|^2 with bumps phi_r on windows along each run.
 
     Integration by parts gives int phi x' = -int phi' x, and int phi q'' = int phi'' q for a
-    velocity that was not measured. Data are thus integrated, not differentiated, and both sides
-    pass the same filter. States inside f are smoothed. The problem remains linear least squares.
-    Windows in which a velocity is at rest are excluded (dry friction).
+    velocity that was not measured, likewise for higher derivatives. Data are thus integrated,
+    not differentiated, and both sides pass the same filter. States inside f are smoothed. The
+    problem remains linear least squares. Windows in which a velocity is at rest are excluded (dry
+    friction).
 
     Parameters
     ----------
@@ -156,14 +165,23 @@ class Weak(AbstractRowLoss):
             )
 
     def rule(self, data: Dataset) -> "Weak":
-        refuse_map(data, "Weak()")
+        self._check(data)
         if self.widths is not None:
             return self
         return replace(self, widths=data.plan.half_widths(self.order))
 
+    def _check(self, data: Dataset) -> None:
+        refuse_map(data, "Weak()")
+        order = data.schema.max_derivative
+        if self.order < order:
+            raise InputError(
+                f"Weak(order=...) must be at least {order}, the order of the equations; got "
+                f"{self.order}."
+            )
+
     def observe(self, data: Dataset) -> Rows:
         """Return a row for each window."""
-        refuse_map(data, "Weak()")
+        self._check(data)
         if self.widths is None:
             return self.rule(data).observe(data)
         plan = data.plan
@@ -181,7 +199,7 @@ class Weak(AbstractRowLoss):
         assert isinstance(self.widths, tuple)
         parts: list[Rows] = []
         for h, max_rest in zip(self.widths, chosen.share_limits, strict=True):  # windows are large
-            windows = bump_windows(data.times, data.offsets, h, self.order)
+            windows = windows_of(data, h, self.order)
             if len(windows):
                 windows = chosen.rest.moving_windows(data, windows, max_rest)
             if len(windows):

@@ -71,10 +71,10 @@ class Judgement:
         return tuple(self.states[c] for c in self.judged_by(data))
 
     def judged_by(self, data: Dataset) -> list[int]:
-        """Return the state by which each equation is judged: for a velocity that was not measured
+        """Return the state by which each equation is judged: for a derivative that was not measured
         its position, for a hidden state the measured state with the largest excess over noise."""
         index = {name: c for c, name in enumerate(data.state_names)}
-        judges = {index[v]: index[q] for q, v in data.velocity_of.items() if v in data.estimated}
+        judges = {v: q for v, (q, _) in data.schema.derivative_of.items()}
         measured = [(misfit, c) for c, misfit in enumerate(self.states) if misfit is not None]
         if measured:
             worst = max(measured, key=lambda item: item[0].systematic / max(item[0].chance, 1e-300))

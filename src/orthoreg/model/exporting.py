@@ -269,7 +269,7 @@ class AbstractExports(abc.ABC):
         variables = self.shown_field(precision).features.variables
         outputs = self.output_names_
         return [
-            export.math_relation(rate, sides, variables, outputs, self.velocity_of_)
+            export.math_relation(rate, sides, variables, outputs)
             for system in self.knowledge().systems
             for rate, sides in system.sides(self.parameters_, precision).items()
         ]

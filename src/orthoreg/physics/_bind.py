@@ -30,7 +30,7 @@ from ..terms import (
     to_text,
     variables_of,
 )
-from ._equations import Known, Reader
+from ._equations import Known, Reader, denoted_state
 from ._knowledge import ConstantProduct, Knowledge, contradiction
 from ._physics import Physics
 from ._start import read_starts
@@ -245,8 +245,7 @@ class _Binding:
         self.physics, self.base, self.outputs, self.rates = physics, features, outputs, rates
         self.time_input = time_input
         names = features.variables
-        # theta' is the equation of the velocity of theta
-        self.aliases = {f"{outputs[c]}'": names[v] for c, v in rates.items()}
+        self.rate_names = {outputs[c]: names[v] for c, v in rates.items()}
         self.constant_bounds = {
             key: limits for key, limits in physics.bounds if isinstance(key, str)
         }
@@ -347,7 +346,7 @@ class _Binding:
                 )
 
     def _equation(self, key: str, field: str) -> int:
-        name = self.aliases.get(key, key)
+        name = denoted_state(key, self.rate_names)
         if name not in self.outputs:
             raise InputError(
                 f"Physics({field}=...) names '{key}', which is not an equation."

@@ -329,14 +329,13 @@ class Reader:
         return Known(statements, self._systems(mixed, statements))
 
     def _equation(self, left: str, right: str) -> tuple[KnownEquation, bool]:
-        if left in self.outputs and left not in self.rates:
-            side: Expression = self._rate(left)
-        elif left in self.outputs:
+        state = denoted_state(left, self.rates)
+        if state in self.rates:
             raise InputError(
                 f"Physics(equations=...) gives the equation of '{left}', which is given already."
             )
-        elif left.endswith("'") and left[:-1] in self.rates:
-            side = self._rate(self.rates[left[:-1]])  # theta' is the velocity of theta
+        if state in self.outputs:
+            side: Expression = self._rate(state)
         elif "'" in left:
             side, is_open = read_side(self._plain(left), self.variables, self.values, self.names)
             if is_open:
@@ -365,15 +364,15 @@ class Reader:
         return _MARKED.sub(self._unmarked, text)
 
     def _unmarked(self, match: re.Match[str]) -> str:
-        name, marks = match[1] or match[2], len(match[3])
-        while marks and name in self.rates:
-            name, marks = self.rates[name], marks - 1
-        if marks == 1 and name in self.outputs:
-            return f"`{name}'`"
-        if marks or (name not in self.variables):
+        text = (match[1] or match[2]) + match[3]
+        name = denoted_state(text, self.rates)
+        if name.endswith("'") and name[:-1] in self.outputs:
+            return f"`{name}`"
+        if name not in self.variables:
             raise InputError(
                 f"Physics(equations=...): {match[0]} is not a derivative of a state."
-                f"{suggestion(name, self.outputs)} The states are {quoted(self.outputs)}."
+                f"{suggestion(match[1] or match[2], self.outputs)} "
+                f"The states are {quoted(self.outputs)}."
             )
         return quote_name(name)
 
@@ -400,6 +399,16 @@ class Reader:
                     )
                 statements[c] = Statement((side,), True)
         return systems
+
+
+def denoted_state(text: str, rates: Mapping[str, str]) -> str:
+    """Return the state that a name with primes denotes: x_dot for x' if x_dot is the derivative of
+    x. Primes without a state remain."""
+    name = text.rstrip("'")
+    marks = len(text) - len(name)
+    while marks and name in rates:
+        name, marks = rates[name], marks - 1
+    return name + "'" * marks
 
 
 def _solved(equation: KnownEquation) -> tuple[int, Expression] | None:

@@ -27,7 +27,7 @@ from ..terms import (
 
 _OPEN = "..."
 _NEXT = re.compile(r"^(\s*(?:`[^`]*`|\w+)\s*)\[k\+1\]")  # the left side of a map
-_EQUATION = re.compile(r"\s*(?:`([^`]+)`|((?!-)[^\s'=`*/+^()]+))(')?'\s*=(.*)", re.DOTALL)
+_EQUATION = re.compile(r"\s*(?:`([^`]+)`|((?!-)[^\s'=`*/+^()]+))('*)'\s*=(.*)", re.DOTALL)
 _ONE = Number(1.0)
 Powers = tuple[tuple[str, float], ...]
 
@@ -55,14 +55,14 @@ def parse_equation(text: str) -> tuple[str, str]:
     """Return both sides of an equation such as "omega' = -g/L*sin(theta) + ...".
 
     The left side of an explicit equation is the name of the state, also in that of a map,
-    "x[k+1] = ...". A second prime denotes the equation of a velocity: "theta'' = ..." is the
-    equation of "theta'". The left side of other equations is returned unchanged:
+    "x[k+1] = ...". Further primes denote equations of derivatives: "theta'' = ..." is the equation
+    of "theta'". The left side of other equations is returned unchanged:
     "(m + M)*x'' + m*L*cos(a)*a'' = ...".
     """
     check_length(text, "An equation")
     match = _EQUATION.fullmatch(_NEXT.sub(r"\1'", text))
     if match is not None and match[4].strip() and "=" not in match[4]:
-        return (match[1] or match[2]) + (match[3] or ""), match[4].strip()
+        return (match[1] or match[2]) + match[3], match[4].strip()
     left, sign, right = (part.strip() for part in text.partition("="))
     if not sign or "'" not in left or not right or "=" in right:
         raise InputError(

@@ -108,9 +108,10 @@ def integral_form(
     the noise of x. x(t_0) is free in every stretch of about `max_rows` rows.
 
     For a velocity that was not measured, use the form of its position:
-    q(t) = q_0 + v_0 t + int int theta w. The noise is not correlated between rows, unlike in
-    derivatives or windows, so likelihoods can be compared. States inside theta are smoothed. For
-    a map, the form is that of the next row, x[k+1] = theta(x[k]) w.
+    q(t) = q_0 + v_0 t + int int theta w, likewise for higher derivatives. The noise is not
+    correlated between rows, unlike in derivatives or windows, so likelihoods can be compared.
+    States inside theta are smoothed. For a map, the form is that of the next row,
+    x[k+1] = theta(x[k]) w.
     """
     variables = smoothed if data.inputs is None else np.hstack([smoothed, data.inputs])
     if data.discrete:
@@ -119,20 +120,17 @@ def integral_form(
         theta = np.asarray(features(variables))
         usable = np.isfinite(theta).all(axis=0) & _is_resolved(data, theta)
     theta = np.where(usable, theta, 0.0)
-    once = _integral(data, theta)
+    integrals = [_integral(data, theta)]
     stretch = stretch_of_row(data, max_rows)
-    index = {name: c for c, name in enumerate(data.state_names)}
-    position = {index[v]: index[q] for q, v in data.velocity_of.items() if v in data.estimated}
-    twice = _integral(data, once) if position else once
+    for _ in range(data.schema.max_derivative - 1):
+        integrals.append(_integral(data, integrals[-1]))
     forms = {}
     for c in range(data.n_states):
         if c in data.given_rates:
             continue
-        measured = position.get(c, c)
-        offsets = np.ones((data.n_samples, 1))
-        if c in position:
-            offsets = np.column_stack([offsets, data.times])
-        values = np.column_stack([data.states[:, measured], twice if c in position else once])
+        measured, times = data.schema.derivative_of.get(c, (c, 0))
+        offsets = _times_in_stretch(data, stretch)[:, None] ** np.arange(times + 1)
+        values = np.column_stack([data.states[:, measured], integrals[times]])
         root = 1 / np.sqrt(variance[:, measured])[:, None]
         values, n_offsets = _without_offsets(values * root, offsets * root, stretch)
         y, columns = values[:, 0], values[:, 1:]
@@ -200,6 +198,15 @@ def stretch_of_row(data: Dataset, max_rows: int = limits.STRETCH_STEPS) -> Int[n
         result[begin:end] = count + np.arange(rows) * parts // rows
         count += parts
     return result
+
+
+def _times_in_stretch(data: Dataset, stretch: Int[np.ndarray, " N"]) -> Float[np.ndarray, " N"]:
+    """Return the times since the first row of each stretch, in units of its duration."""
+    begins = np.flatnonzero(np.diff(stretch, prepend=-1))
+    rows = np.diff(begins, append=len(stretch))
+    elapsed = data.times - np.repeat(data.times[begins], rows)
+    duration = np.repeat(np.maximum.reduceat(elapsed, begins), rows)
+    return elapsed / np.where(duration > 0, duration, 1.0)
 
 
 def _without_offsets(

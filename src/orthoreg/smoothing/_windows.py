@@ -4,11 +4,13 @@ phi(t) = (1 - s^2)^p with s = (t - centre) / h vanishes with p - 1 derivatives a
 window, so that integration by parts has no boundary terms: int phi x' = -int phi' x.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
 from jaxtyping import Float, Int
+from numpy.polynomial import Polynomial
 
 from . import _limits as limits
 from ._polynomial import Offsets, Times, have_equal_steps
@@ -19,13 +21,12 @@ from ._polynomial import Offsets, Times, have_equal_steps
 class Windows:
     """Weights of samples (R x N, sparse) in R windows, with int phi = 1.
 
-    `mean` gives int phi f, `slope` int phi x' and `curvature` int phi x'', both without derivatives
+    `mean` gives int phi f, and `rates` give int phi x', int phi x'' and so on, without derivatives
     of samples.
     """
 
     mean: Any
-    slope: Any
-    curvature: Any
+    rates: tuple[Any, ...]
     centres: Float[np.ndarray, " R"]
     run: Int[np.ndarray, " R"]
 
@@ -36,16 +37,17 @@ class Windows:
         """Return a selection of the windows."""
         return Windows(
             self.mean[rows],
-            self.slope[rows],
-            self.curvature[rows],
+            tuple(weights[rows] for weights in self.rates),
             self.centres[rows],
             self.run[rows],
         )
 
 
-def bump_windows(times: Times, offsets: Offsets, half_width: float, order: int) -> Windows:
+def bump_windows(
+    times: Times, offsets: Offsets, half_width: float, order: int, n_rates: int = 1
+) -> Windows:
     """Return windows of this half-width in each run, with centres a quarter of the half-width
-    apart.
+    apart, for the first `n_rates` derivatives.
 
     No window extends over a step longer than the half-width, within which the motion is unknown.
     With equal steps, integrals are sums, which are accurate because the bump is smooth and vanishes
@@ -55,7 +57,7 @@ def bump_windows(times: Times, offsets: Offsets, half_width: float, order: int) 
     import scipy.sparse as sparse
 
     if len(offsets) > 2 and _repeat(times, offsets):
-        first = bump_windows(times[: offsets[1]], offsets[:2], half_width, order)
+        first = bump_windows(times[: offsets[1]], offsets[:2], half_width, order, n_rates)
         return _tiled(first, len(offsets) - 1)
     n_points = min(4, int(np.diff(offsets).min(initial=4)))  # samples of an interpolating cubic
     runs = offsets
@@ -77,17 +79,33 @@ def bump_windows(times: Times, offsets: Offsets, half_width: float, order: int) 
         matrix = sparse.csr_array((values * weights[columns], columns, starts), shape=shape)
         return matrix if interpolation is None else (matrix @ interpolation).tocsr()
 
-    p, h = order, half_width
-    lower = inside.copy()
-    for _ in range(p - 3):  # NumPy's general power is slow
-        lower *= inside
-    low = lower * inside
-    phi = weighted(low * inside)
-    slope = weighted(2 * p / h * s * low)
-    bend = -2 * p * low + 4 * p * (p - 1) * s * s * lower
-    curvature = weighted(bend / h**2)
+    values = _bump_derivatives(s, inside, order, n_rates)
+    mean = weighted(values[0])
+    rates = [weighted(value / (-half_width) ** (m + 1)) for m, value in enumerate(values[1:])]
     run = np.searchsorted(runs, offsets[stretch], side="right") - 1
-    return _exact(phi, slope, curvature, times, centres, half_width, run)
+    return _exact(mean, rates, times, centres, half_width, run)
+
+
+def _bump_derivatives(
+    s: Float[np.ndarray, " E"], inside: Float[np.ndarray, " E"], order: int, n_rates: int
+) -> list[Float[np.ndarray, " E"]]:
+    """Return phi = (1 - s^2)^p and its first derivatives in s.
+
+    The m-th is (1 - s^2)^(p - m) P_m(s) with P_(m+1) = (1 - s^2) P_m' - 2 (p - m) s P_m.
+    """
+    power = np.ones_like(inside)
+    for _ in range(order - n_rates):  # NumPy's general power is slow
+        power *= inside
+    powers = [power]
+    for _ in range(n_rates):
+        powers.append(powers[-1] * inside)
+    polynomial = Polynomial([1.0])
+    values = [powers[-1]]
+    for m in range(n_rates):
+        steeper = Polynomial([0.0, -2.0 * (order - m)]) * polynomial
+        polynomial = Polynomial([1.0, 0.0, -1.0]) * polynomial.deriv() + steeper
+        values.append(powers[-2 - m] * polynomial(s))
+    return values
 
 
 def _repeat(times: Times, offsets: Offsets) -> bool:
@@ -110,8 +128,7 @@ def _tiled(windows: Windows, runs: int) -> Windows:
     )
     return Windows(
         mean,
-        _with_values(mean, np.tile(windows.slope.data, runs)),
-        _with_values(mean, np.tile(windows.curvature.data, runs)),
+        tuple(_with_values(mean, np.tile(weights.data, runs)) for weights in windows.rates),
         np.tile(windows.centres, runs),
         np.repeat(np.arange(runs), len(windows.centres)),
     )
@@ -199,7 +216,7 @@ def _members(
 
 
 def _exact(
-    phi: Any, slope: Any, curvature: Any, times: np.ndarray, centres: np.ndarray, h: float, run: Any
+    phi: Any, rates: Sequence[Any], times: np.ndarray, centres: np.ndarray, h: float, run: Any
 ) -> Windows:
     """Return weights with int phi = 1 that differentiate low polynomials exactly.
 
@@ -222,7 +239,7 @@ def _exact(
     k = np.arange(limits.EXACT_POWERS)
     gram = phi_moments[:, k[:, None] + k]
     result = []
-    for matrix, times_differentiated in ((slope, 1), (curvature, 2)):
+    for times_differentiated, matrix in enumerate(rates, start=1):
         has_same_places = np.array_equal(matrix.indices, phi.indices)
         values = share * (matrix.data if has_same_places else np.ravel(matrix[rows, phi.indices]))
         wanted = np.zeros((len(centres), limits.EXACT_POWERS))
@@ -237,7 +254,7 @@ def _exact(
             polynomial += change[rows, power]
         values = values - phi.data * polynomial
         result.append(_with_values(phi, values))
-    return Windows(phi, result[0], result[1], centres, run)
+    return Windows(phi, tuple(result), centres, run)
 
 
 def _with_values(matrix: Any, values: np.ndarray) -> Any:

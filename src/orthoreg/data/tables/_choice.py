@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from typing import Any, NamedTuple, final
 
 from ..._common.errors import DataError, quoted, suggestion
-from .._assembly import named_positions
+from .._assembly import check_order, named_positions
 from .._checks import check_names
 from .._limits import GAP
 
@@ -163,6 +163,7 @@ class Choice:
         units: Mapping[str, str] | None,
         form: Format,
         *,
+        order: int = 2,
         discrete: bool = False,
         hidden: Sequence[str] = (),
     ):
@@ -186,6 +187,7 @@ class Choice:
         self.time, self.group = clean[str(time)], group
         self.units, self.form, self.discrete = dict(units or {}), form, discrete
         self.hidden = check_names(hidden or (), "hidden")
+        self.order = check_order(order, named, discrete)
         self.positions = {clean[p]: v and clean[v] for p, v in named.items()}
         self.states = tuple(clean[name] for name in (*named, *velocities, *others))
         self.inputs = tuple(clean[name] for name in input_columns)

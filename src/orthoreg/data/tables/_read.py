@@ -28,7 +28,7 @@ from ..._common.files import (
     size_of,
 )
 from ..._common.parallel import map_in_order
-from .._assembly import second_order, velocity_polynomial
+from .._assembly import rate_polynomial, rates_of, with_rates
 from .._checks import check_moving
 from .._chunked import CHUNK, ChunkedDataset, chunk_edges, is_dask, of_partitions
 from .._dataset import Dataset
@@ -49,6 +49,7 @@ def read_table(
     group: str | None = None,
     *,
     positions: Sequence[str] | Mapping[str, str | None] = (),
+    order: int = 2,
     hidden: Sequence[str] = (),
     derivatives: Sequence[str] | None = None,
     units: Mapping[str, str] | None = None,
@@ -89,6 +90,8 @@ def read_table(
         columns whose velocities are states too. With {"theta": "omega"} the velocity is the column
         omega. Otherwise it is named theta_dot and estimated from the positions. The states are the
         positions, their velocities, then the columns of `states`.
+    order
+        order of the equations of the positions. With order 3, theta_ddot is a state too.
     hidden
         names of states without a column, which a fit estimates. They come last.
     derivatives
@@ -148,7 +151,7 @@ def read_table(
     )  # fmt: skip
     choice = Choice(
         time, states, inputs, group, derivatives, positions, units, form,
-        discrete=discrete, hidden=hidden,
+        order=order, discrete=discrete, hidden=hidden,
     )  # fmt: skip
     if is_dask(path) and hasattr(path, "columns"):
         _refuse_hidden(choice)
@@ -329,8 +332,8 @@ def _with_velocities(data: ChunkedDataset, choice: Choice, source: str) -> Chunk
         return data
     sample = data.sample
     check_moving(sample.states, sample.state_names, sample.offsets, tuple(choice.positions), source)
-    polynomial = velocity_polynomial(sample, choice.positions)
-    return data.transformed(partial(_add_velocities, choice.positions, polynomial))
+    rates = rates_of(sample, choice.positions, choice.order)
+    return data.transformed(partial(_add_rates, rates, rate_polynomial(sample, rates)))
 
 
 def read_dask(frame: Any, choice: Choice) -> ChunkedDataset:
@@ -368,10 +371,10 @@ def _labels_of(read: Callable[[Any], Dataset], partition: Any) -> tuple[str, ...
     return read(partition).labels
 
 
-def _add_velocities(
-    positions: Mapping[str, str | None], polynomial: tuple[int, int] | None, data: Dataset
+def _add_rates(
+    rates: Mapping[str, str], polynomial: tuple[int, int] | None, data: Dataset
 ) -> Dataset:
-    return data.with_parts(**second_order(data, positions, polynomial))
+    return data.with_parts(**with_rates(data, rates, polynomial))
 
 
 def _index(

@@ -167,6 +167,7 @@ def dataset_of(
         labels=short_labels(runs.labels),
         derivative_names=choice.derivatives,
         positions={clean[p]: v and clean[v] for p, v in choice.positions.items()},
+        order=choice.order,
         state_names=tuple(clean[name] for name in choice.states),
         input_names=tuple(clean[name] for name in choice.inputs),
         time_name=choice.time,

@@ -5,6 +5,7 @@ from typing import final
 
 import numpy as np
 
+from ..._common.notation import rate_unit
 from ...export import (
     MathEquation,
     math,
@@ -101,7 +102,7 @@ def _relations(model: AbstractFittedModel) -> list[MathEquation]:
     """Equations with several derivatives, typeset as they were given."""
     variables, outputs = model.field_.features.variables, model.output_names_
     return [
-        math_relation(rate, sides, variables, outputs, model.velocity_of_)
+        math_relation(rate, sides, variables, outputs)
         for system in model.knowledge().systems
         for rate, sides in system.sides(model.parameters_, _DIGITS).items()
     ]
@@ -110,11 +111,7 @@ def _relations(model: AbstractFittedModel) -> list[MathEquation]:
 def _unit(model: AbstractFittedModel, output: str) -> str:
     """The unit of an equation's left side, such as rad/s; '' if unknown."""
     unit, time = model.units_.get(output), model.units_.get(model.columns_["time"])
-    if unit and time:
-        return f"{unit}/{time}"
-    position = next((q for q, v in model.velocity_of_.items() if v == output), None)
-    unit = model.units_.get(position) if position else None
-    return f"{unit}/{time}²" if unit and time else ""
+    return rate_unit(unit, time) if unit and time else ""
 
 
 def constants_of(model: AbstractFittedModel) -> tuple[Constant, ...]:

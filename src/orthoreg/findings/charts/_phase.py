@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float
 
 from ..._common.errors import InputError
-from ..._common.notation import left_side, next_values
+from ..._common.notation import derivative_name, left_side, next_values
 from ...data import Dataset
 from ._choice import (
     AbstractFittedModel,
@@ -259,7 +259,7 @@ def velocities(model: AbstractFittedModel) -> dict[int, int]:
         if len(terms) == 1 and not has_residual[i]:
             is_unit = abs(model.coefficients_[i, terms[0]] - 1) <= _UNIT_TOLERANCE
             term = model.feature_names_[terms[0]].strip("`") if is_unit else ""
-        for other in (term, f"{name}_dot"):
+        for other in (term, derivative_name(name)):
             if other in names and other != name:
                 result.setdefault(i, names.index(other))
     return result

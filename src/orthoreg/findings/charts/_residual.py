@@ -8,7 +8,7 @@ from typing import final
 import numpy as np
 from jaxtyping import Float, Int
 
-from ..._common.notation import left_side
+from ..._common.notation import left_side, rate_unit
 from ...data import Dataset
 from ...diagnostics import relative_error
 from ._choice import (
@@ -201,7 +201,7 @@ def _state_map(
     unit, time = rows.units.get(model.output_names_[equation]), rows.units.get(rows.time_name)
     return StateMap(
         equation_labels(model)[equation],
-        f" [{unit}/{time}]" if unit and time else "",
+        f" [{rate_unit(unit, time)}]" if unit and time else "",
         tuple(labels[k] for k in places),
         variables[some][:, places],
         shown[some],

@@ -113,10 +113,10 @@ def lags(data: Dataset) -> list[Lag]:
     measured = np.flatnonzero(data.is_measured)
     order = Weak().order
     widest = max(data.plan.half_widths(order))
-    windows = bump_windows(data.times, data.offsets, widest, order)
+    windows = bump_windows(data.times, data.offsets, widest, order, n_rates=2)
     if len(windows) < limits.MIN_LAG_WINDOWS:
         return []
-    slope, bend = windows.slope @ data.states, windows.curvature @ data.states
+    slope, bend = (rate @ data.states for rate in windows.rates)
     mean = windows.mean @ data.states
     result = []
     for q, v in permutations(measured, 2):

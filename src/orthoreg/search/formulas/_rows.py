@@ -6,9 +6,8 @@ from typing import Any, NamedTuple, final
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from ...data import Dataset, Extent, Rows, grouping, thinned
+from ...data import Dataset, Extent, Rows, grouping, thinned, windows_of
 from ...losses import AbstractLoss, Automatic, NextState, Weak, moving
-from ...smoothing import bump_windows
 from .._proposals import antiderivative, stretch_of_row
 from . import _limits as limits
 from ._measurements import Measurements
@@ -122,7 +121,7 @@ def row_noise(data: Dataset, width: float, rows: Rows) -> Float[np.ndarray, "R c
     """Return the standard deviation of each window's target: the noise of its samples, plus the
     effect of the noise remaining in smoothed states. The relative effect on the target is about the
     relative noise of the states."""
-    windows = moving(data, bump_windows(data.times, data.offsets, width, Weak().order))
+    windows = moving(data, windows_of(data, width, Weak().order))
     variance = data.plan.variance
     size = np.maximum(np.mean(data.states**2, axis=0), 1e-300)
     share = float(
@@ -130,12 +129,10 @@ def row_noise(data: Dataset, width: float, rows: Rows) -> Float[np.ndarray, "R c
             limits.WINDOW_NOISE_FACTOR / data.plan.smoother.window * variance.mean(axis=0) / size
         ).sum()
     )
-    result = np.asarray(windows.slope.multiply(windows.slope) @ variance)
-    index = {name: c for c, name in enumerate(data.state_names)}
-    curvature = windows.curvature.multiply(windows.curvature)
-    for position, velocity in data.velocity_of.items():
-        if velocity in data.estimated:
-            result[:, index[velocity]] = curvature @ variance[:, index[position]]
+    slope, *higher = (rate.multiply(rate) for rate in windows.rates)
+    result = np.asarray(slope @ variance)
+    for v, (q, times) in data.schema.derivative_of.items():
+        result[:, v] = higher[times - 1] @ variance[:, q]
     return np.sqrt(result + share * rows.targets**2)
 
 
