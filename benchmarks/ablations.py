@@ -156,8 +156,8 @@ def _plain_covariance() -> None:
 
 
 def _white_noise() -> None:
-    structure = importlib.import_module("orthoreg.search._trajectories")
-    structure.TermSearch.correlated_noise = lambda self: None
+    trials = importlib.import_module("orthoreg.search._trials")
+    trials.TrialMatcher.correlated_noise = lambda self: None
 
 
 def _no_outliers() -> None:

@@ -13,7 +13,7 @@ from ..matching import Uncertainty
 from ..matching import _limits as limits
 from ..physics import Knowledge
 from ..simulation import with_delays
-from ._trajectories import TermSearch, Trial
+from ._trials import Trial, TrialMatcher
 
 
 @final
@@ -103,14 +103,11 @@ class DelayProfile:
         longest = float(self.bounds[:, 1].max(initial=self.longest))
         data = with_delays(self.data, self.with_values(values), longest)
         data = data.subsample_rows(limits.SEARCH_ROWS)
-        nothing = np.zeros_like(field.features.mask)
-        search = TermSearch(
-            field, data, nothing, self.interpolation, self.parameter_bounds, self.known
-        )
-        trial = search.longest_match(like, max_stages)
+        matcher = TrialMatcher(field, data, self.interpolation, self.parameter_bounds, self.known)
+        trial = matcher.longest_match(like, max_stages)
         if trial is None:
             return None
-        return DelayTrial(np.array(values), trial.field, search.cost(trial), trial)
+        return DelayTrial(np.array(values), trial.field, matcher.cost(trial), trial)
 
     def best(self, start: DelayTrial, widths: Float[np.ndarray, " d"]) -> DelayTrial:
         """Return the most likely delays within `widths` of a trial, one delay after the other."""

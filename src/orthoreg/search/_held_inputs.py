@@ -2,13 +2,11 @@
 
 from collections.abc import Mapping
 
-import numpy as np
-
 from ..data import Dataset
 from ..field.hybrid import HybridField
 from ..matching import _limits as limits
 from ..physics import Knowledge
-from ._trajectories import TermSearch, Trial, best_trial
+from ._trials import Trial, TrialMatcher, best_trial
 
 
 def held_inputs(
@@ -34,9 +32,7 @@ def held_inputs(
     candidates = [name for name in columns if kinds[name] != "hold"]
 
     def trial(kinds: Mapping[str, str], length: int | None = None) -> Trial | None:
-        no_terms = np.zeros_like(field.features.mask)
-        search = TermSearch(field, data, no_terms, kinds, dict(bounds or {}), known)
-        return search.first_misfit(length)
+        return TrialMatcher(field, data, kinds, dict(bounds or {}), known).first_misfit(length)
 
     current = trial(kinds) if candidates else None
     while candidates and current is not None:

@@ -14,26 +14,10 @@ from ..field.hybrid import HybridField
 from ..matching import _limits as limits
 from ..matching._constants import Constants
 from ..matching._matching import Stage
-from ..matching._noise import (
-    CorrelatedNoise,
-    estimate_correlated_noise,
-    mean_squared_misfit,
-    min_misfit,
-)
 from ..matching._problem import Problem
 from ..matching._score import Inclusion, Score, StructureChoice
-from ..matching._segments import cut
-from ..matching._stages import (
-    follows_data,
-    match_stage,
-    match_stages,
-    prior_precision,
-    segment_lengths,
-    updated_states,
-)
+from ..matching._stages import updated_states
 from ..physics import Knowledge
-from ..solving import CenteredTerms
-from ..terms import sine_argument
 from ._proposals import (
     Quadratic,
     descend,
@@ -45,6 +29,7 @@ from ._proposals import (
     sets_within,
     toggled,
 )
+from ._trials import Trial, TrialMatcher, best_trial, support_of
 
 
 @step("Choosing terms by their trajectories")
@@ -76,32 +61,15 @@ def choose_structure(
     """
     known = knowledge or Knowledge.none(field.features.mask.shape)
     data = data.subsample_rows(limits.SEARCH_ROWS)
-    search = TermSearch(
-        field, data, allowed, dict(interpolation or {}), dict(bounds or {}), known, parameter_grids
-    )
+    matcher = TrialMatcher(field, data, dict(interpolation or {}), dict(bounds or {}), known)
+    search = TermSearch(matcher, allowed, parameter_grids)
     best = search.run()
     if best is None or not best.is_noise:
-        noise = search.correlated_noise()
+        noise = matcher.correlated_noise()
         if noise is not None:
-            search.use_noise(noise)
+            matcher.use_noise(noise)
             best = search.run()
     return best
-
-
-@final
-class Trial(NamedTuple):
-    """A field matched to segments of one length, with its score, its misfit in noise variances, and
-    whether the misfit is only rounding."""
-
-    field: HybridField
-    stage: Stage
-    score: float
-    misfit: float
-    is_rounding: bool
-
-    @property
-    def support(self) -> Bool[np.ndarray, "c K"]:
-        return _support(self.field)
 
 
 @final
@@ -145,25 +113,21 @@ class TermSearch:
 
     def __init__(
         self,
-        field: HybridField,
-        data: Dataset,
+        matcher: TrialMatcher,
         allowed: Bool[np.ndarray, "c K"],
-        interpolation: Mapping[str, str],
-        bounds: Mapping[str, tuple[float, float]],
-        known: Knowledge,
         parameter_grids: Sequence[np.ndarray] = (),
     ):
-        self.field, self.data, self._known = field, data, known
-        self._parameter_grids = parameter_grids
-        self._interpolation = interpolation or dict.fromkeys(data.input_names, "cubic")
-        self._bounds, self._fixed = bounds, list(data.given_rates)
+        self.matcher, self.field, self.data = matcher, matcher.field, matcher.data
+        self._known, self._parameter_grids = matcher.known, parameter_grids
+        known = matcher.known
         self._open = np.array(allowed) & ~known.given  # terms that may be added or removed
         self._open[[*known.complete, *np.flatnonzero(known.related.any(axis=1))]] = False
-        self._open[self._fixed] = False
-        self._score = Score.of(data, field.features)
-        self._is_sine = np.array([sine_argument(term) is not None for term in field.features.terms])
-        self._centered: CenteredTerms | None = None
+        self._open[matcher.fixed] = False
         self._scored: list[_ScoredSet] = []  # sets matched to segments of the current length
+
+    @property
+    def _score(self) -> Score:
+        return self.matcher.score
 
     # -- the search ----------------------------------------------------------------------
 
@@ -174,7 +138,7 @@ class TermSearch:
         states = self.data.plan.smoothed
         linearization: tuple[Problem, Quadratic] | None = None
         rivals: list[HybridField] = []
-        lengths = segment_lengths(self._problem(self.field), limits.SEARCH_EFFORT)
+        lengths = self.matcher.lengths()
         # errors of a map may grow several times at each step
         may_skip = len(lengths) >= limits.SKIPPED_FROM and not self.data.discrete
         i, stride = 0, 1
@@ -182,7 +146,7 @@ class TermSearch:
             length, self._scored = lengths[i], []
             if best is None:
                 trial = best_trial(self._initial_trials(length, states))
-            elif self._errors_grow(best, length, states):
+            elif self.matcher.errors_grow(best, length, states):
                 trial = None
             else:
                 trial = self._try(best.field, length, states, best.stage)
@@ -210,55 +174,6 @@ class TermSearch:
             best.field, best.score, states, best.stage.sigma, best.misfit, best.stage.length,
             self._score.max_noise_ratio, self._score.correlated_noise, inclusion,
         )  # fmt: skip
-
-    def first_misfit(self, length: int | None = None) -> Trial | None:
-        """Return the field matched to segments of this length. If the length is None, use the
-        shortest segments on which the misfit exceeds the noise. Return None if there are none, or
-        if trajectories do not follow the data. For clean data, try only the shortest segments."""
-        trial, states = None, self.data.plan.smoothed
-        lengths = segment_lengths(self._problem(self.field), limits.SEARCH_EFFORT)
-        for trial_length in lengths if self.data.plan.is_noisy else lengths[:1]:
-            if trial is not None and self._errors_grow(trial, trial_length, states):
-                return None
-            shorter = None if trial is None else trial.stage
-            trial = self._match(self.field, trial_length, states, shorter)
-            if trial is None or trial_length == length:
-                return trial
-            if length is None and trial.misfit > self._score.max_noise_ratio:
-                return trial
-            states = updated_states(states, trial.stage)
-        return None
-
-    def longest_match(self, like: Trial | None = None, max_stages: int = 99) -> Trial | None:
-        """Return the field matched to the longest segments that it follows in `max_stages` stages,
-        or to segments as long as those of another trial. None if trajectories do not follow the
-        data."""
-        states, trial = self.data.plan.smoothed, None
-        if like is not None:
-            return self._match(self.field, like.stage.length, states, like.stage)
-        lengths = segment_lengths(self._problem(self.field), limits.SEARCH_EFFORT)
-        for length in lengths[:max_stages]:
-            if trial is not None and self._errors_grow(trial, length, states):
-                break
-            shorter = None if trial is None else trial.stage
-            longer = self._match(self.field if trial is None else trial.field, length, states,
-                                 shorter)  # fmt: skip
-            if longer is None:
-                break
-            trial, states = longer, updated_states(states, longer.stage)
-        return trial
-
-    def cost(self, trial: Trial) -> float:
-        """Return the negative log likelihood of a trial in nats for noise of unknown size. A misfit
-        beyond the noise is correlated, so that fewer values count."""
-        problem, stage = self._problem(trial.field), trial.stage
-        m = problem.measured
-        square = mean_squared_misfit(problem, stage.segments, stage.normal)[m]
-        floor = min_misfit(self.data.states)[m]
-        rows = float(self.data.n_samples)
-        if trial.misfit > self._score.max_noise_ratio:
-            rows = min(rows, limits.TEMPERED)
-        return float(rows / 2 * np.log(np.maximum(square, floor)).sum())
 
     def _improved(
         self, best: Trial, states: Float[np.ndarray, "N n"], rivals: Sequence[HybridField]
@@ -294,13 +209,13 @@ class TermSearch:
         previous: Stage | None = None,
     ) -> Trial | None:
         """Match a set of terms and store its score."""
-        trial = self._match(field, length, states, previous)
+        trial = self.matcher.match(field, length, states, previous)
         score, matched = (np.inf, field) if trial is None else (trial.score, trial.field)
-        self._scored.append(_ScoredSet(_support(field), score, matched))
+        self._scored.append(_ScoredSet(support_of(field), score, matched))
         return trial
 
     def _was_tried(self, field: HybridField) -> bool:
-        support = _support(field)
+        support = support_of(field)
         return any(np.array_equal(support, scored.support) for scored in self._scored)
 
     def _rivals(self, best: Trial) -> list[HybridField]:
@@ -410,7 +325,7 @@ class TermSearch:
         """Return matches of the initial fields in order of their price. If the misfit of one is
         only rounding, fields with a higher price cannot score better, and are not matched."""
         fields = self._initial_fields()
-        fields.sort(key=lambda field: float((_support(field) @ self._score.term_price).sum()))
+        fields.sort(key=lambda field: float((support_of(field) @ self._score.term_price).sum()))
         trials: list[Trial | None] = []
         for field in fields:
             trial = self._try(field, length, states)
@@ -424,7 +339,7 @@ class TermSearch:
         prefers on long and short stretches. Smoothing errors accumulate over long stretches; noise
         does not average out over short ones."""
         fields = [self.field]
-        kept = _support(self.field)
+        kept = support_of(self.field)
         for max_rows in limits.STRETCHES:
             proposals = [
                 self._integral_proposal(start, max_rows) for start in self._parameter_starts()
@@ -439,7 +354,7 @@ class TermSearch:
 
         def key(field: HybridField) -> tuple[bytes, tuple[float, ...]]:
             values = tuple(field.features.values) if self.data.discrete else ()
-            return _support(field).tobytes(), values
+            return support_of(field).tobytes(), values
 
         return list({key(field): field for field in reversed(fields)}.values())
 
@@ -485,75 +400,18 @@ class TermSearch:
 
     # -- one set of terms ----------------------------------------------------------------
 
-    def _match(
-        self,
-        field: HybridField,
-        length: int,
-        states: Float[np.ndarray, "N n"],
-        previous: Stage | None = None,
-    ) -> Trial | None:
-        """Return the field matched to segments of this length, starting from these states."""
-        problem = self._problem(field)
-        if not problem.constants.size:
-            return None
-        bounds = problem.constants.bounds(field, self._bounds, self._known)
-        with np.errstate(all="ignore"):
-            stage = match_stage(
-                problem, length, problem.initial_constants, states, prior_precision(problem),
-                bounds, sigma=None if previous is None else previous.sigma,
-                effort=limits.SEARCH_EFFORT,
-            )  # fmt: skip
-        is_longer = previous is not None and previous.length < length
-        shorter = previous if is_longer else None
-        if not follows_data(problem, shorter, stage, limits.SEARCH_EFFORT):
-            return None
-        matched = problem.constants.write(field, stage.p)
-        score, misfit = self._score.of_stage(problem, stage, _support(matched))
-        is_rounding = (stage.sigma <= limits.ROUNDING_FLOOR * problem.sizes)[problem.measured]
-        trial = Trial(matched, stage, score, misfit, bool(is_rounding.all()))
-        is_noise = trial.misfit <= self._score.max_noise_ratio
-        return None if not is_longer and self._cancels(matched, is_noise) else trial
-
-    def _cancels(self, field: HybridField, is_noise: bool) -> bool:
-        """Return whether an equation with changed terms has terms that are many times larger than
-        their sum. Such sets imitate a missing term and fail outside the data.
-
-        At an equilibrium, the true terms also cancel, so a set that leaves only noise is kept. The
-        exception is a set whose other terms cancel sines and cosines: 1 - theta**2/2 - cos(theta)
-        is effectively a fourth power.
-        """
-        initial, new = np.asarray(self.field.coefficients), np.asarray(field.coefficients)
-        is_changed = ((initial != 0) != (new != 0)).any(axis=1)
-        size = np.sqrt(np.mean(field.symbolic(self.data.variables) ** 2, axis=0))
-        if self._centered is None:
-            self._centered = CenteredTerms.of(field.features, self.data.variables)
-        cancels = self._centered.cancellation(new, size) > limits.CANCELS
-        if is_noise:
-            without_sines = np.where(self._is_sine, 0.0, new)
-            cancels &= self._centered.cancellation(without_sines, size) <= limits.CANCELS
-        return bool(cancels[is_changed].any())
-
     def _within_bounds(self, field: HybridField) -> HybridField | None:
         """Return the field with required coefficients clipped to their bounds, or None if another
         coefficient violates its bounds."""
         known, coefficients = self._known, np.asarray(field.coefficients)
         inside = np.where(coefficients != 0, np.clip(coefficients, known.low, known.high), 0.0)
         is_outside = (coefficients != inside) & ~known.required & ~known.given
-        is_outside[self._fixed] = False
+        is_outside[self.matcher.fixed] = False
         return None if is_outside.any() else replace(field, coefficients=inside)
-
-    def _problem(self, field: HybridField, candidates: np.ndarray | None = None) -> Problem:
-        constants = Constants.of(
-            field, self._fixed, residual=False, knowledge=self._known, candidates=candidates
-        )
-        return Problem.of(
-            field, constants, self.data, self._interpolation, growing_noise=True,
-            starts=self._known.starts,
-        )  # fmt: skip
 
     def _linearized(self, trial: Trial) -> tuple[Problem, Quadratic] | None:
         """Return the sum of squares of all candidates, linearized at a matched field."""
-        problem = self._problem(trial.field, self._open | trial.support)
+        problem = self.matcher.problem(trial.field, self._open | trial.support)
         stage = trial.stage
         quadratic = linearize(
             problem, stage.normal.states, stage.segments, stage.substeps, stage.sigma
@@ -570,36 +428,3 @@ class TermSearch:
         is_coefficient = np.arange(size) < count
         is_open = is_coefficient & self._open[rows, columns] & ~self._known.required[rows, columns]
         return _Roles(rows, columns, is_coefficient, is_open, ~is_open)
-
-    def _errors_grow(self, best: Trial, length: int, states: Float[np.ndarray, "N n"]) -> bool:
-        """Return whether chaos prevents a match to segments of this length."""
-        problem = self._problem(best.field)
-        segments = cut(self.data, length, limits.STAGE_ROWS)
-        growth = problem.error_growth(problem.initial_constants, states, segments)
-        return growth > limits.MATCH_GROWTH
-
-    def use_noise(self, noise: CorrelatedNoise) -> None:
-        """Use this noise for scores."""
-        self._score = self._score.with_noise(self.data, noise)
-
-    def correlated_noise(self) -> CorrelatedNoise | None:
-        """Return the noise in the residuals of the field's trajectories if it is correlated."""
-        problem = self._problem(self.field)
-        if not problem.constants.size:
-            return None
-        bounds = problem.constants.bounds(self.field, self._bounds, self._known)
-        with np.errstate(all="ignore"):
-            stages, _ = match_stages(problem, bounds, effort=limits.SEARCH_EFFORT)
-        noise = estimate_correlated_noise(problem, stages)
-        if noise is None:
-            return None
-        _, ratio = self._score.of_stage(problem, stages[-1], _support(self.field))
-        return noise if self._score.max_noise_ratio < ratio < limits.MAX_EXCESS else None
-
-
-def _support(field: HybridField) -> Bool[np.ndarray, "c K"]:
-    return np.asarray(field.coefficients) != 0
-
-
-def best_trial(trials: list[Trial | None]) -> Trial | None:
-    return min((t for t in trials if t is not None), key=lambda t: t.score, default=None)
