@@ -84,7 +84,7 @@ def test_intervals_contain_the_truth(fitted):
 def test_starting_states_are_better_than_measured_ones(prey, fitted):
     noisy, clean = prey
     truth = clean.states[clean.offsets[:-1]]
-    apart = starting_states(fitted.field_, noisy, {}) - truth
+    apart = starting_states(fitted.field_, noisy, {})[0] - truth
     raw = noisy.states[noisy.offsets[:-1]] - truth
     assert np.sqrt(np.mean(apart**2)) < 0.6 * np.sqrt(np.mean(raw**2))
     rollouts = fitted.forecast(noisy)
