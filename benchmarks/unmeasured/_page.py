@@ -67,8 +67,9 @@ def page(record: Row) -> str:
         "Not all results are independent of this benchmark. The ten systems of identifiability, "
         "two tanks, the cost cases and 12 subjects showed defects of the code that were then "
         "corrected, with these systems in view. After the first run, equations with two constants "
-        "before the same term, which the package refuses, were replaced in three of the ten "
-        "systems, the rule for products of constants was added, and so were abs in the equations "
+        "before the same term, which the package refused, were replaced in three of the ten "
+        "systems; since the package reads them, four systems have them again. The rule for "
+        "products of constants was added, and so were abs in the equations "
         "of the tanks, the tanks without overflow and the discovered map.\n\n"
     )
     text += _overview(rows)
@@ -80,7 +81,7 @@ def page(record: Row) -> str:
         "\n## Identifiability\n\nTen systems with a hidden state and 1% noise; in half of them, "
         "the data do not determine all constants. An answer is correct if `undetermined_` names "
         "all constants, and all hidden states, that are not determined, and no others, or if "
-        "`parameters_` has only products of such constants.\n\n"
+        "`parameters_` has only products or sums of such constants.\n\n"
     )
     return text + _ten([row for row in rows if row["case"].startswith(TEN)]) + _failures(rows)
 

@@ -67,13 +67,15 @@ def _compartments(equations: dict[str, str], loss: float) -> Callable[[Rng], Any
     return data
 
 
-def _room(equations: dict[str, str]) -> Callable[[Rng], Any]:
+def _room(equations: dict[str, str], loss: float = 0.0) -> Callable[[Rng], Any]:
     """The air of a heated room is measured, its walls are not; it is 0 outside."""
 
     def data(rng: Rng) -> Any:
         t, u = 0.1 * np.arange(500), steps(500, 25, 0.0, 2.0, rng)
         x = forced(
-            lambda x, u: np.array([2 * (x[1] - x[0]) + 5 * u, 0.5 * (x[0] - x[1]) - 0.3 * x[1]]),
+            lambda x, u: np.array(
+                [2 * (x[1] - x[0]) - loss * x[0] + 5 * u, 0.5 * (x[0] - x[1]) - 0.3 * x[1]]
+            ),
             [5.0, 3.0], t, u,
         )  # fmt: skip
         data = observed([x], t, ["air", "wall"], ["wall"], NOISE, rng, [u])
@@ -128,24 +130,24 @@ SYSTEMS = {
         "c, k, m",
     ),
     "tissue": Question(
-        "blood c' = -e*c + b*p, tissue p' = a*c - b*p, p(0) = 0",
-        _compartments({"c": "-e*c + b*p", "p": "a*c - b*p"}, 0.0),
+        "blood c' = -e*c - a*c + b*p, tissue p' = a*c - b*p, p(0) = 0",
+        _compartments({"c": "-e*c - a*c + b*p", "p": "a*c - b*p"}, 0.0),
         "nothing",
     ),
     "tissue with loss": Question(
-        "as before, with p' = a*c - f*p",
-        _compartments({"c": "-e*c + b*p", "p": "a*c - f*p"}, 0.2),
-        "a, b; p",
+        "as before, with p' = a*c - b*p - f*p",
+        _compartments({"c": "-e*c - a*c + b*p", "p": "a*c - b*p - f*p"}, 0.2),
+        "a, b, e, f; p",
     ),
     "room": Question(
-        "air' = a*(wall - air) + b*u, wall' = c*air - d*wall",
-        _room({"air": "a*wall - a*air + b*u", "wall": "c*air - d*wall"}),
+        "air' = a*(wall - air) + b*u, wall' = c*(air - wall) - d*wall",
+        _room({"air": "a*(wall - air) + b*u", "wall": "c*(air - wall) - d*wall"}),
         "nothing",
     ),
     "room, four exchanges": Question(
-        "air' = a*wall - f*air + b*u, wall' = c*air - d*wall",
-        _room({"air": "a*wall - f*air + b*u", "wall": "c*air - d*wall"}),
-        "a, c; wall",
+        "air' = a*(wall - air) - f*air + b*u, wall' = c*(air - wall) - d*wall",
+        _room({"air": "a*(wall - air) - f*air + b*u", "wall": "c*(air - wall) - d*wall"}, 0.4),
+        "a, c, d, f; wall",
     ),
     "competition": Question(
         "n' = r*n*(1 - n - 0.6*w), w' = s*w*(1 - w - k*n), three runs",

@@ -13,7 +13,7 @@ from ..data import Dataset, PerRun
 from ..field import Zero
 from ..field.hybrid import HybridField
 from ..matching import Constants, Problem, Uncertainty, estimate_hidden, hidden_std
-from ..physics import Bound, Knowledge, bind_physics, constant_values
+from ..physics import Bound, ConstantSystem, Knowledge, bind_physics, constant_values
 from ..simulation import input_interpolation
 from ..terms import parameter_bounds, variables_of
 from . import _limits as limits
@@ -175,9 +175,9 @@ def _with_constants(field: HybridField, bound: Bound, near: _Estimate) -> Hybrid
     names = bound.features.names
     for c, k in np.argwhere(coefficients != 0):
         coefficients[c, k] = near.coefficients.get((int(c), names[k]), coefficients[c, k])
-    for product in bound.knowledge.constants:
-        powers = [near.named.get(name, 1.0) ** power for name, power in product.powers]
-        coefficients[product.equation, product.term] = product.number * np.prod(powers)
+    system = ConstantSystem(bound.knowledge.constants)
+    for place, value in system.at(lambda name: near.named.get(name, 1.0)).items():
+        coefficients[place] = value or coefficients[place]
     values = [near.named.get(name, 1.0) for name in bound.features.parameters]
     features = bound.features.with_values(np.array(values))
     return replace(field, features=features, coefficients=coefficients, parameters=np.array(values))
@@ -241,8 +241,8 @@ def _field(bound: Bound, support: Mask, n_variables: int) -> HybridField:
     if not features.values:
         features = features.with_values([1.0] * len(features.parameters))
     coefficients = np.where(known.given, known.low, support.astype(float))
-    for product in known.constants:
-        coefficients[product.equation, product.term] = product.number
+    for place, value in ConstantSystem(known.constants).at(lambda name: 1.0).items():
+        coefficients[place] = value or 1.0  # a difference of constants
     basis = Zero().init(np.zeros(n_variables), np.ones(n_variables), rng=np.random.default_rng(0))
     return HybridField(
         features, coefficients, basis, np.zeros((basis.size, len(coefficients))),
@@ -252,9 +252,8 @@ def _field(bound: Bound, support: Mask, n_variables: int) -> HybridField:
 
 def _signs(constants: Constants, known: Knowledge) -> Float[np.ndarray, " P"]:
     """Return the signs of coefficients if all named constants are positive, 0 for others."""
-    numbers = {(part.equation, part.term): part.number for part in known.constants}
+    system = ConstantSystem(known.constants)
     signs = np.zeros(constants.size)
     for i, k in enumerate(constants.lead):
-        place = int(constants.rows[k]), int(constants.columns[k])
-        signs[i] = np.sign(numbers.get(place, 0.0))
+        signs[i] = system.sign((int(constants.rows[k]), int(constants.columns[k])))
     return signs

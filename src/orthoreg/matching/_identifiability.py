@@ -1,7 +1,7 @@
 """Directions of constants and hidden states that the data do not determine."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import NamedTuple, final
@@ -9,7 +9,7 @@ from typing import NamedTuple, final
 import numpy as np
 from jaxtyping import Float
 
-from ..physics import null_space
+from ..physics import atoms_of, null_space
 from . import _limits as limits
 from ._constants import Constants
 from ._hidden import natural_sizes
@@ -21,7 +21,8 @@ from ._problem import Problem, eliminate_starts
 class Undetermined(NamedTuple):
     """Constants and hidden states of which the data determine only combinations.
 
-    `combinations` are products of powers that are determined, such as "b*c".
+    `combinations` are products of powers, and sums in the equations, that are determined, such as
+    "b*c" or "a + e".
     """
 
     constants: tuple[str, ...]
@@ -117,33 +118,55 @@ def _cleaned(directions: Float[np.ndarray, "k d"]) -> Float[np.ndarray, "k d"]:
 
 
 def undetermined_constants(
-    names: Sequence[str], changes: Float[np.ndarray, "m d"], states: Sequence[str]
+    names: Sequence[str],
+    changes: Float[np.ndarray, "m d"],
+    states: Sequence[str],
+    summed: Collection[str] = (),
+    sums: Mapping[str, Float[np.ndarray, " d"]] = {},
 ) -> Undetermined | None:
     """Return the constants that change along these directions, by their relative changes, and the
-    products of powers that do not change."""
+    products of powers that do not change.
+
+    `sums` of several constants have their own relative changes. Constants that only occur in sums,
+    `summed`, are in no product that is constant.
+    """
+    largest = np.abs(changes).max(axis=0, initial=0.0)
     changes = _cleaned(changes)
     involved = np.flatnonzero(changes.any(axis=1))
     if not len(involved):
         return None
-    combinations = []
-    for powers in null_space(changes[involved].T):
+    combinations = [
+        text for text, change in sums.items() if (np.abs(change) <= limits.INVOLVED * largest).all()
+    ]
+    factors = [i for i in involved.tolist() if names[i] not in summed]
+    for powers in _conserved_powers(changes[factors]):
         used = np.flatnonzero(powers)
-        fractions = [_fraction(powers[i]) for i in used]
-        exact = np.abs(np.array([float(f) for f in fractions]) - powers[used])
-        if (exact > limits.POWER_ROUNDING).any():
-            continue
-        scale = math.lcm(*(fraction.denominator for fraction in fractions))
-        combinations.append(
-            _product(
-                [
-                    (names[int(involved[i])], int(fraction * scale))
-                    for i, fraction in zip(used, fractions, strict=True)
-                ]
-            )
-        )
+        combinations.append(_product([(names[factors[i]], int(powers[i])) for i in used]))
     return Undetermined(
         tuple(names[i] for i in involved.tolist()), tuple(states), tuple(combinations)
     )
+
+
+def _conserved_powers(changes: Float[np.ndarray, "m d"]) -> list[Float[np.ndarray, " m"]]:
+    """Return independent products of powers that do not change, the simplest ones. Powers are
+    integers."""
+    candidates = []
+    for powers in atoms_of(changes.T):
+        used = np.flatnonzero(powers)
+        fractions = [_fraction(powers[i]) for i in used]
+        exact = np.abs(np.array([float(f) for f in fractions]) - powers[used])
+        if not len(used) or (exact > limits.CONSERVED_ROUNDING).any():
+            continue
+        scale = math.lcm(*(fraction.denominator for fraction in fractions))
+        candidate = np.zeros(len(powers))
+        candidate[used] = [float(fraction * scale) for fraction in fractions]
+        candidates.append(candidate)
+    candidates.sort(key=lambda powers: (np.abs(powers).sum(), (powers < 0).sum()))
+    chosen: list[np.ndarray] = []
+    for candidate in candidates:
+        if np.linalg.matrix_rank(np.array([*chosen, candidate])) > len(chosen):
+            chosen.append(candidate)
+    return chosen
 
 
 def _fraction(power: float) -> Fraction:

@@ -20,7 +20,7 @@ from ..matching import (
     Undetermined,
     undetermined_constants,
 )
-from ..physics import Knowledge, constant_functions
+from ..physics import ConstantSystem, Knowledge, constant_functions
 from ..search.rows import SelectionResult
 from ..solving import Training
 from ..terms import quote_name
@@ -268,8 +268,7 @@ class AbstractReading(AbstractExports):
         estimates = self.fit_.estimates
         if estimates is None or estimates.undetermined is None:
             return None
-        known = self.knowledge().constants
-        named = {(constant.equation, constant.term) for constant in known}
+        system = ConstantSystem(self.knowledge().constants)
         changes = {
             name: change
             for name, change, place in zip(
@@ -278,19 +277,24 @@ class AbstractReading(AbstractExports):
                 [*estimates.places, *((-1, -1) for _ in estimates.parameters)],
                 strict=True,
             )
-            if place not in named
+            if place not in system.places
         }
         changes |= {
             name: estimates.relative_changes(function)
             for name, function in self._constant_functions(estimates).items()
         }
         states = [self.state_names_[c] for c in estimates.free_states]
-        return undetermined_constants(list(changes), np.array(list(changes.values())), states)
+        free = zip(estimates.places, estimates.undetermined, strict=False)
+        sums = {
+            system.text(place): change for place, change in free if place in system.sums(changes)
+        }
+        return undetermined_constants(
+            list(changes), np.array(list(changes.values())), states, system.summed_names(), sums
+        )
 
     def _gradients(self, estimates: Uncertainty) -> list[tuple[str, np.ndarray]]:
         """Return the gradient of each estimate, by its public name."""
-        constants = self.knowledge().constants
-        named = {(constant.equation, constant.term) for constant in constants}
+        named = set(ConstantSystem(self.knowledge().constants).places)
         units, names = np.eye(len(estimates.values)), self._term_names(estimates)
         gradients = [
             (name, unit)
@@ -323,10 +327,8 @@ class AbstractReading(AbstractExports):
         estimates = self.fit_.estimates
         if estimates is None:
             return ()
-        named = {
-            (constant.equation, constant.term): constant.text
-            for constant in self.knowledge().constants
-        }
+        system = ConstantSystem(self.knowledge().constants)
+        named = {place: system.text(place) for place in system.places}
         names = self._term_names(estimates)
         names = [named.get(*pair) for pair in zip(estimates.places, names, strict=True)]
         names += estimates.parameters

@@ -30,11 +30,12 @@ from ..terms import (
     to_text,
     variables_of,
 )
+from ._constants import ConstantProduct, ConstantSystem, Powers
 from ._equations import Known, Reader, denoted_state
-from ._knowledge import ConstantProduct, Knowledge, contradiction
+from ._knowledge import Knowledge, contradiction, null_space
 from ._physics import Physics
 from ._start import read_starts
-from ._statement import Part, Powers, check_single, inner_names, is_monotonic, split, summands
+from ._statement import Part, inner_names, is_monotonic, split, summands
 from ._symmetry import Symmetries
 
 _COEFFICIENT = re.compile(r"coef\s*\(")
@@ -404,23 +405,28 @@ class _Binding:
         """Set given coefficients, and return the coefficients made of constants."""
         constants = []
         for c, parts in known.items():
-            check_single(self.outputs[c], parts)
             if self.statements[c].is_complete:
                 self.low[c] = self.high[c] = 0.0
+            by_term: dict[Expression, list[Part]] = {}
             for part in parts:
-                k = self._index(part.term)
-                if not part.powers:
-                    self.low[c, k] = self.high[c, k] = part.number
+                by_term.setdefault(part.term, []).append(part)
+            for term, same in by_term.items():
+                k = self._index(term)
+                if not any(part.powers for part in same):
+                    self.low[c, k] = self.high[c, k] = sum(part.number for part in same)
                     continue
                 self.low[c, k], self.high[c, k], self.required[c, k] = -inf, inf, True
-                constants.append(ConstantProduct(c, k, part.number, part.powers))
+                constants += [ConstantProduct(c, k, part.number, part.powers) for part in same]
         return constants
 
     def _bounds(self, constants: Sequence[ConstantProduct]) -> None:
-        for product in constants:
-            if self.constant_bounds.keys() & dict(product.powers).keys():
-                limits = product_bounds(product.powers, product.number, self.constant_bounds)
-                self._narrow((product.equation, product.term), limits, product.text)
+        system = ConstantSystem(tuple(constants))
+        for place in system.places:
+            same = [part for part in constants if part.place == place]
+            limits = [product_bounds(p.powers, p.number, self.constant_bounds) for p in same]
+            low, high = (sum(ends) for ends in zip(*limits, strict=True))
+            if any(self.constant_bounds.keys() & dict(part.powers).keys() for part in same):
+                self._narrow(place, (low, high), system.text(place))
         for key, limits in self.physics.bounds:
             if not isinstance(key, str):
                 coefficient = self._coefficient(key[0], key[1], "bounds")
@@ -447,18 +453,18 @@ class _Binding:
 
     def _related(self, known: Knowledge, constants: Sequence[ConstantProduct]) -> Knowledge:
         """Return the knowledge with the user's relations, and with relations between
-        coefficients with equal constants."""
+        coefficients that share constants."""
         rows, values, words = [], [], []
-        first: dict[object, ConstantProduct] = {}
-        for product in constants:
-            earlier = first.setdefault(product.powers, product)
-            if earlier is not product:
-                row = np.zeros(known.low.shape)
-                row[product.equation, product.term] = earlier.number
-                row[earlier.equation, earlier.term] = -product.number
-                rows.append(row)
-                values.append(0.0)
-                words.append(f"the same constant '{product.text}' in several places")
+        system = ConstantSystem(tuple(constants))
+        # coefficients are sums of fewer products of constants
+        for weights in null_space(system.matrix.T):
+            row, places = np.zeros(known.low.shape), np.flatnonzero(weights)
+            for i in places:
+                row[system.places[i]] = weights[i]
+            rows.append(row)
+            values.append(float(weights @ system.offset))
+            texts = dict.fromkeys(system.text(system.places[i]) for i in places)
+            words.append(f"the same constants in several places, {quoted(texts)}")
         for text in self.physics.relations:
             row, value = read_relation(text, self._coefficient, known.low.shape)
             rows.append(row)

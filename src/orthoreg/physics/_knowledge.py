@@ -1,9 +1,9 @@
 """`Knowledge`: constraints on the coefficients W (equations x terms), and named constants."""
 
 import itertools
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from typing import final
 
 import numpy as np
@@ -12,123 +12,10 @@ from jaxtyping import Bool, Float, Int
 from .._common.arrays import Mask
 from .._common.errors import InputError
 from ..terms import FeatureMap, variables_of
+from ._constants import ConstantProduct
 from ._equations import ImplicitSystem
 from ._start import Starts
 from ._symmetry import Symmetries
-
-_EXPONENT_ROUNDING = 1e-9
-
-
-@final
-@dataclass(frozen=True)
-class ConstantProduct:
-    """W[equation, term] = number * prod name**exponent, a coefficient made of constants."""
-
-    equation: int
-    term: int
-    number: float
-    powers: tuple[tuple[str, float], ...]
-
-    @property
-    def text(self) -> str:
-        """The product as text: k/m for {"k": 1, "m": -1}."""
-        above = [_power(name, e) for name, e in self.powers if e > 0]
-        below = [_power(name, -e) for name, e in self.powers if e < 0]
-        shown = "*".join(above) or "1"
-        if not below:
-            return shown
-        return f"{shown}/{below[0]}" if len(below) == 1 else f"{shown}/({'*'.join(below)})"
-
-
-def _power(name: str, exponent: float) -> str:
-    return name if exponent == 1 else f"{name}**{exponent:g}"
-
-
-def constant_values(
-    constants: Sequence[ConstantProduct], coefficients: Float[np.ndarray, "c K"]
-) -> dict[str, float]:
-    """Return the constants that the coefficients determine.
-
-    If a constant is not determined, its product with others is returned under the product's text.
-    """
-    sizes = np.array(
-        [coefficients[product.equation, product.term] / product.number for product in constants]
-    )
-    return {name: _product(sizes, weights) for name, weights in rules(constants, sizes).items()}
-
-
-def constant_functions(
-    constants: Sequence[ConstantProduct],
-    coefficients: Float[np.ndarray, "c K"],
-    places: Sequence[tuple[int, int]],
-) -> dict[str, Callable[[np.ndarray], float]]:
-    """Return each constant as a function of the coefficients at `places`.
-
-    Other coefficients keep their values.
-    """
-    index = {place: i for i, place in enumerate(places)}
-    base = np.array(
-        [coefficients[product.equation, product.term] / product.number for product in constants]
-    )
-
-    def function(weights: np.ndarray, values: np.ndarray) -> float:
-        sizes = base.copy()
-        for i, product in enumerate(constants):
-            place = index.get((product.equation, product.term))
-            if place is not None:
-                sizes[i] = values[place] / product.number
-        crossed = (weights != 0) & (sizes * base <= 0)
-        if (crossed & (weights < 0)).any():  # a quotient has a pole at the zero of its divisor
-            return float(np.copysign(np.inf, _product(base, weights)))
-        if (crossed & ((weights % 2 != 1) | (sizes == 0))).any():
-            return 0.0
-        return _product(sizes, weights)
-
-    return {name: partial(function, weights) for name, weights in rules(constants, base).items()}
-
-
-def rules(
-    constants: Sequence[ConstantProduct], sizes: Float[np.ndarray, " m"]
-) -> dict[str, Float[np.ndarray, " m"]]:
-    """Return each constant as a product of powers of the coefficients.
-
-    The logarithms of the coefficients are linear in the logarithms of the constants. If a constant
-    is not determined, or would be the root of a negative number, the product is returned instead.
-    """
-    names = sorted({name for product in constants for name, _ in product.powers})
-    exponents = np.array(
-        [[dict(product.powers).get(name, 0.0) for name in names] for product in constants]
-    )
-    result: dict[str, np.ndarray] = {}
-    if not names:
-        return result
-    inverse = np.linalg.pinv(exponents)
-    determined = np.isclose(np.diag(inverse @ exponents), 1.0, atol=_EXPONENT_ROUNDING)
-    for i, name in enumerate(names):
-        weights = np.where(np.abs(inverse[i]) > _EXPONENT_ROUNDING, inverse[i], 0.0)
-        nearest = np.round(weights)  # removes rounding errors of the pseudo-inverse
-        weights = np.where(np.abs(weights - nearest) < _EXPONENT_ROUNDING, nearest, weights)
-        if determined[i] and _has_root(weights, sizes):
-            result[name] = weights
-    for number, product in enumerate(constants):
-        if any(name not in result for name, _ in product.powers):
-            result[product.text] = np.eye(len(constants))[number]
-    return result
-
-
-def _has_root(weights: np.ndarray, sizes: np.ndarray) -> bool:
-    return all(
-        size > 0 or (size < 0 and abs(weight) % 2 == 1)
-        for weight, size in zip(weights, sizes, strict=True)
-        if weight
-    )
-
-
-def _product(sizes: np.ndarray, weights: np.ndarray) -> float:
-    used = weights != 0
-    sign = np.prod(np.sign(sizes[used]))
-    return float(sign * np.exp(weights[used] @ np.log(np.abs(sizes[used]))))
-
 
 _MAX_SUBSETS = 400  # subsets of related coefficients. With more, a basis replaces circuits
 _ROUNDING = 1e-10
@@ -295,7 +182,8 @@ class Knowledge:
 
     A coefficient with low = high is given. `required` terms are always selected. `complete`
     equations have no residual. `conserved` is the condition on the residual that corresponds to the
-    relations between coefficients. `constants` are the coefficients made of named constants, and
+    relations between coefficients. `constants` are the summands of coefficients made of named
+    constants, and
     `parameter_bounds` the bounds of constants inside terms. `words` are the texts of the relations.
     `parametric` terms have parameters. `systems` are the equations with several derivatives from
     which some right-hand sides were derived. `starts` are the rules for the first row of each run.

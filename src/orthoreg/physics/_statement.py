@@ -1,6 +1,7 @@
 """A known right-hand side as a sum of numbers times constants times terms."""
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import final
@@ -24,12 +25,12 @@ from ..terms import (
     substitute,
     to_text,
 )
+from ._constants import Powers
 
 _OPEN = "..."
 _NEXT = re.compile(r"^(\s*(?:`[^`]*`|\w+)\s*)\[k\+1\]")  # the left side of a map
 _EQUATION = re.compile(r"\s*(?:`([^`]+)`|((?!-)[^\s'=`*/+^()]+))('*)'\s*=(.*)", re.DOTALL)
 _ONE = Number(1.0)
-Powers = tuple[tuple[str, float], ...]
 
 
 @final
@@ -161,10 +162,10 @@ def inner_names(
     These include constants in dependent products before terms, which cannot represent free
     coefficients, and constants whose bounds do not bound a single coefficient.
     """
-    items = [part for statement in statements for part in statement.parts]
     inner: frozenset[str] = frozenset()
     while True:
-        parts = [split(item, inner) for item in items]
+        sides = [[split(item, inner) for item in statement.parts] for statement in statements]
+        parts = [part for side in sides for part in side]
         extended = inner.union(*(parameters_of(part.term) for part in parts))
         products = sorted({part.powers for part in parts if part.powers})
         if extended == inner and products:
@@ -175,19 +176,28 @@ def inner_names(
             if np.linalg.matrix_rank(matrix) < len(products):
                 extended = inner.union(names)
             else:
-                extended = inner.union(_bounded_together(products, names, matrix, bounds))
+                alone = [part.powers for side in sides for part in _single_summands(side)]
+                extended = inner.union(_bounded_together(products, alone, names, matrix, bounds))
         if extended == inner:
             return inner
         inner = extended
 
 
+def _single_summands(parts: Sequence[Part]) -> list[Part]:
+    """Return the summands of an equation whose term no other summand has."""
+    counts = Counter(part.term for part in parts)
+    return [part for part in parts if counts[part.term] == 1]
+
+
 def _bounded_together(
     products: Sequence[Powers],
+    alone: Sequence[Powers],
     names: Sequence[str],
     matrix: Float[np.ndarray, "p n"],
     bounds: Mapping[str, tuple[float, float]],
 ) -> list[str]:
-    """Return the constants that the products determine, but whose bounds bound no product."""
+    """Return the constants that the products determine, but whose bounds bound no coefficient.
+    `alone` are the products that are coefficients without another summand."""
     share = np.linalg.pinv(matrix) @ matrix
     return [
         name
@@ -196,7 +206,7 @@ def _bounded_together(
         and np.isclose(share[i, i], 1.0)
         and not any(
             dict(product).keys() == {name} and is_monotonic(*bounds[name], product[0][1])
-            for product in products
+            for product in alone
         )
     ]
 
@@ -204,15 +214,3 @@ def _bounded_together(
 def is_monotonic(low: float, high: float, exponent: float) -> bool:
     """Return whether bounds of p are equivalent to bounds of p**exponent."""
     return exponent == 1 or low >= 0 or (high <= 0 and exponent == -1)
-
-
-def check_single(equation: str, parts: Sequence[Part]) -> None:
-    """Raise InputError if a term occurs twice in an equation, at least once with a constant."""
-    seen: set[Expression] = set()
-    for part in parts:
-        if part.term in seen:
-            raise InputError(
-                f"The known equation of '{equation}' has the term '{to_text(part.term)}' twice, "
-                f"with different constants before it. Combine them into one constant."
-            )
-        seen.add(part.term)

@@ -8,7 +8,7 @@ from typing import NamedTuple, final
 import numpy as np
 from jaxtyping import Float
 
-from ...physics import MAX_COUPLED, Bound, Physics
+from ...physics import MAX_COUPLED, Bound, ConstantSystem, Physics
 from ...terms import (
     AbstractLibrary,
     Empty,
@@ -292,9 +292,9 @@ def couple(
     bound = bind(library, physics)
     features, known = bound.features, bound.knowledge
     coefficients = np.where(known.given, known.low, 0.0)
-    for item in known.constants:  # from equations with a single acceleration
-        powers = [values[name] ** exponent for name, exponent in item.powers]
-        coefficients[item.equation, item.term] = item.number * np.prod(powers)
+    # from equations with a single acceleration
+    for place, value in ConstantSystem(known.constants).at(values.__getitem__).items():
+        coefficients[place] = value
     prices = np.zeros_like(coefficients)
     for item in system.candidates:
         term = int(np.flatnonzero(coefficients[item.output])[0])
