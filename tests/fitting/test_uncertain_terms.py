@@ -75,3 +75,25 @@ def test_constants_in_terms_start_at_several_values(seed):
     )
     model = og.OrthoReg("poly(2) + X*S/(K + S)").fit(data)
     assert model.parameters_["K"] == pytest.approx(0.4, rel=0.5)
+
+
+@pytest.mark.parametrize("library", ["poly(2)", "poly(3)"])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_heater_in_a_room_measured_in_kelvin_is_certain(library, seed):
+    """u**2 is u for a switch, and 1, T and T**2 are nearly dependent around 290 K."""
+    rng = np.random.default_rng(seed)
+    times, switch = np.arange(500) * 60.0, np.repeat(rng.integers(0, 2, 50), 10).astype(float)
+    rate, state = 1 / 5400, [295.0]
+    for u in switch[:-1]:
+        rest = 283.15 + 15 * u
+        state.append(rest + (state[-1] - rest) * np.exp(-60 * rate))
+    T = np.array(state) + 0.005 * np.std(state) * rng.standard_normal(500)
+    data = og.Dataset.from_arrays(
+        T[:, None], times, u=switch[:, None], names=["T"], input_names=["u"]
+    )
+    model = og.OrthoReg(library).fit(data)
+    summary = model.summary(data)
+    assert summary.verdict.code == "explained"
+    selected = {n for n, used in zip(model.feature_names_, model.support_[0], strict=True) if used}
+    assert selected == {"1", "T", "u"}
+    assert model.coefficients_[0, model.feature_names_.index("T")] == pytest.approx(-rate, rel=2e-3)

@@ -11,7 +11,14 @@ from scipy.integrate import solve_ivp
 import orthoreg as og
 from orthoreg.matching._limits import WINDOW
 from orthoreg.search import choose_structure
-from orthoreg.search._proposals import Quadratic, descend, integral_form, neighbours, sets_within
+from orthoreg.search._proposals import (
+    Quadratic,
+    descend,
+    duplicates,
+    integral_form,
+    neighbours,
+    sets_within,
+)
 from orthoreg.smoothing import estimate_noise_growth
 from orthoreg.systems import Pendulum, Split, generate, true_derivatives
 
@@ -70,6 +77,33 @@ def test_one_term_added_removed_or_exchanged_is_least_squares_with_these_terms(s
     assert near.exchanged[0, 6] == pytest.approx(_rss(X, y, [1, 5, 6]))
     assert not np.isfinite(near.added[own]).any()
     assert not np.isfinite(near.removed[~own]).any()
+
+
+@pytest.mark.parametrize("support", [[0, 2, 3, 4], [1, 2, 3, 4], [0, 1, 2, 4], [0, 1, 4]])
+def test_powers_of_a_temperature_in_kelvin_keep_their_digits(support):
+    """Powers of T are nearly dependent, and the sum of squares of T is 1e12 times the noise."""
+    rng = np.random.default_rng(0)
+    T, u = 290 + 5 * rng.standard_normal(300), rng.integers(0, 2, 300)
+    X = np.column_stack([np.ones(300), T, T**2, T**3, u]) / 1e-3
+    w = np.array([283.0, -1.0, 0.0, 0.0, 15.0])  # expanded at the fit, as matches are
+    residual = rng.standard_normal(300)
+    quadratic = Quadratic(X.T @ X, X.T @ residual, float(residual @ residual), 300, 0, w)
+    near = neighbours(
+        quadratic, np.isin(np.arange(5), support), np.ones(5, bool), np.zeros(5, bool)
+    )
+    orthonormal = np.linalg.qr((X / np.linalg.norm(X, axis=0))[:, support])[0]
+    y = residual + X @ w
+    expected = np.sum((y - orthonormal @ (orthonormal.T @ y)) ** 2)
+    assert near.rss == pytest.approx(expected, rel=1e-3)
+
+
+def test_a_power_of_a_switch_is_the_switch():
+    rng = np.random.default_rng(0)
+    u, x = rng.integers(0, 2, 50).astype(float), rng.standard_normal(50)
+    X = np.column_stack([u, u**2, x, x * u, x * u**2, -x])
+    quadratic = Quadratic(X.T @ X, X.T @ u, float(u @ u), 50, 0)
+    own = np.array([1, 0, 1, 0, 0, 0], dtype=bool)
+    assert_array_equal(np.flatnonzero(duplicates(quadratic, own)), [1, 5])
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -251,15 +251,17 @@ def neighbours(
     scale = np.sqrt(np.maximum(np.diag(H), 1e-300))
     H, g, center = H / np.outer(scale, scale), g / scale, quadratic.center * scale
     size = len(g)
-    # terms outside the set move from their center to zero
-    moved = np.where(support, 0.0, -center)
-    square += float(moved @ H @ moved) - 2 * float(g @ moved)
-    g = g - H @ moved
     inside = np.flatnonzero(support)
     outside = np.flatnonzero(candidates & ~support & (np.diag(quadratic.H) > 0))
+    # terms outside the set move from their center to zero
+    moved = np.where(support, 0.0, -center)
+    g_moved = g - H @ moved
     inverse = _inverse(H[np.ix_(inside, inside)])
-    change = inverse @ g[inside]
-    rss = square - float(g[inside] @ change)
+    change = inverse @ g_moved[inside]
+    moved[inside] = change
+    # errors of the minimizer are of second order here; g'H^-1 g would lose all digits
+    rss = square - 2 * float(g @ moved) + float(moved @ (H @ moved))
+    g = g_moved
     w = center[inside] + change
     # terms outside the set, orthogonalized to those inside: slope of the RSS and squared norm
     cross = H[np.ix_(outside, inside)]
@@ -343,7 +345,8 @@ def sets_within(
     """
     near = neighbours(quadratic, support, candidates, required)
     origin = neighbour_scores(near, support, price, temperature)[0]
-    scores = {**matched, support.tobytes(): 0.0}
+    exact = {**matched, support.tobytes(): 0.0}
+    scores = dict(exact)
     queue = sorted((score, key) for key, score in scores.items() if score < limits.WINDOW)
     for _ in range(limits.MAX_WINDOW_SETS):
         if not queue:
@@ -351,7 +354,11 @@ def sets_within(
         _, key = heappop(queue)
         current = np.frombuffer(key, dtype=bool)
         near = neighbours(quadratic, current, candidates, required)
-        _, added, removed, exchanged = neighbour_scores(near, current, price, temperature)
+        score, added, removed, exchanged = neighbour_scores(near, current, price, temperature)
+        if key not in exact:  # updates of nearly dependent terms lose digits
+            scores[key] = float(score - origin)
+            if scores[key] >= limits.WINDOW:
+                continue
         limit = origin + limits.WINDOW
         close = [
             *((added[k], [k]) for k in np.flatnonzero(added < limit)),
@@ -364,6 +371,14 @@ def sets_within(
                 scores[other] = float(value - origin)
                 heappush(queue, (scores[other], other))
     return scores
+
+
+def duplicates(quadratic: Quadratic, support: TermMask) -> TermMask:
+    """Return the terms outside a set that are proportional to a term in it, such as u**2 to u if u
+    is 0 or 1. They describe the same model."""
+    scale = np.sqrt(np.maximum(np.diag(quadratic.H), 1e-300))
+    cosine = np.abs(quadratic.H / np.outer(scale, scale))
+    return ~support & (cosine[:, support] > 1 - limits.SET_EIGENVALUE).any(axis=1)
 
 
 def _best_move(

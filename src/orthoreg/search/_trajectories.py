@@ -21,6 +21,7 @@ from ..physics import Knowledge
 from ._proposals import (
     Quadratic,
     descend,
+    duplicates,
     integral_form,
     linearize,
     neighbour_scores,
@@ -285,13 +286,18 @@ class TermSearch:
     ) -> dict[bytes, float]:
         """Return the scores of sets near the best set, relative to the best score."""
         roles = self._roles(problem.constants)
+        support = roles.members(best.support)
+        excluded = duplicates(quadratic, support)
+        candidates = roles.is_open & ~excluded
+        others = [(roles.members(scored.support), scored.score) for scored in self._scored]
         matched = {
-            roles.members(scored.support).tobytes(): scored.score - best.score
-            for scored in self._scored
+            members.tobytes(): score - best.score
+            for members, score in others
+            if not (members & excluded).any()
         }
         return sets_within(
-            quadratic, roles.members(best.support), roles.is_open, roles.is_required,
-            self._prices(roles), quadratic.temperature(), matched,
+            quadratic, support, candidates, roles.is_required, self._prices(roles),
+            quadratic.temperature(), matched,
         )  # fmt: skip
 
     def _inclusion(self, best: Trial, problem: Problem, quadratic: Quadratic) -> Inclusion:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import final
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 
 from ..._common.arrays import Mask
 from ...solving import PartitionedMoments
@@ -57,7 +57,8 @@ def confounded_pairs(
             swaps = _swaps(scaled, parts, c, chosen, evidence.allowed[c])
         else:
             probable = probability[c] >= limits.CONFOUNDED_PROBABILITY
-            swaps = _probable_swaps(parts.all[0], chosen, np.flatnonzero(probable & ~used))
+            others = np.flatnonzero(evidence.allowed[c] & ~used)
+            swaps = _probable_swaps(parts.all[0], chosen, others, probable)
         for term, other, correlation in swaps:
             swapped = np.where(chosen == term, other, chosen)
             difference, error = np.zeros(len(feature_scale)), 0.0
@@ -103,13 +104,19 @@ def _swaps(
 
 
 def _probable_swaps(
-    A: Float[np.ndarray, "P P"], chosen: Int[np.ndarray, " k"], others: Int[np.ndarray, " r"]
+    A: Float[np.ndarray, "P P"],
+    chosen: Int[np.ndarray, " k"],
+    others: Int[np.ndarray, " r"],
+    probable: Bool[np.ndarray, " K"],
 ) -> list[tuple[int, int, float]]:
     """Return selected term, other term and correlation for similar terms that are probable
-    according to trajectories."""
+    according to trajectories, or proportional to the selected term."""
     swaps = []
     for term in chosen.tolist():
         for other in others.tolist():
+            cosine = abs(A[term, other]) / np.sqrt(max(A[term, term] * A[other, other], 1e-300))
+            if not probable[other] and cosine < 1 - limits.PROPORTIONAL:
+                continue
             correlation = _partial_correlation(A, term, other, chosen[chosen != term])
             if abs(correlation) >= limits.CONFOUNDED_CORRELATION:
                 swaps.append((term, other, correlation))

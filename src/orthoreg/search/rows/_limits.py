@@ -67,6 +67,8 @@ CONFOUNDED_CORRELATION = 0.99
 swapped."""
 CONFOUNDED_PROBABILITY = 0.05
 """Probability on trajectories. Less probable terms are not reported as alternatives."""
+PROPORTIONAL = 1e-12
+"""Rounding error of the cosine between proportional terms, such as u and u**2 if u is 0 or 1."""
 EXTRAPOLATION_STEPS = np.linspace(-3.0, 3.0, 61)
 """Multiples of the largest distance of a variable from its mean. Points at which two equations are
 compared."""
