@@ -21,6 +21,10 @@ class FormulaError(InputError):
     """A formula that cannot be parsed."""
 
 
+class UnitError(FormulaError):
+    """A formula that combines unlike quantities, such as a length and a speed."""
+
+
 class ModelFileError(InputError):
     """A model file that is damaged, was modified or has an unknown version."""
 

@@ -351,6 +351,7 @@ def _entries(result: _Result, runs: "Dataset | ChunkedDataset", notes: list[str]
         second_order_entries,
         summary_entries,
         term_entries,
+        unit_entries,
     )
 
     model, summary, discovery = result.model, result.summary, result.discovery
@@ -361,6 +362,7 @@ def _entries(result: _Result, runs: "Dataset | ChunkedDataset", notes: list[str]
         **physics_entries(model),
         **({} if isinstance(runs, ChunkedDataset) else per_run_entries(model, runs)),
         "coefficients": coefficient_dict(model),
+        **unit_entries(model),
         **term_entries(model, summary),
         "certificate": model.certificate_.as_dict(),
         "training": summary.scores.of_forecasts,

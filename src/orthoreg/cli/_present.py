@@ -28,7 +28,13 @@ def show(model: ModelFile, as_json: Json = False) -> None:
     from dataclasses import asdict
 
     from .. import load
-    from ._work import coefficient_dict, second_order_entries, summary_entries, term_entries
+    from ._work import (
+        coefficient_dict,
+        second_order_entries,
+        summary_entries,
+        term_entries,
+        unit_entries,
+    )
 
     with collected_warnings() as notes:
         fitted = load(model)
@@ -40,6 +46,7 @@ def show(model: ModelFile, as_json: Json = False) -> None:
                 "equations": fitted.equations(),
                 **second_order_entries(fitted),
                 "coefficients": coefficient_dict(fitted),
+                **unit_entries(fitted),
                 **term_entries(fitted, summary),
                 "certificate": fitted.certificate_.as_dict(),
                 "warnings": notes,

@@ -1,9 +1,12 @@
 """Functions shared by several commands: scores, plots, the output folder, JSON entries."""
 
+import math
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from .. import findings as summary
 from .._common.errors import DataWarning
@@ -153,14 +156,28 @@ def write_results(
 
 def coefficient_dict(model: AbstractModel) -> dict[str, dict[str, float]]:
     """Return the coefficients of the terms in use by equation."""
+    units, values = model.coefficient_units_, model.coefficients_
+    values = values if units is None else values * units.factors(model.support_)
     return {
         output: {
             name: float(value)
             for name, value in zip(model.feature_names_, row, strict=True)
             if value != 0
         }
-        for output, row in zip(model.output_names_, model.coefficients_, strict=True)
+        for output, row in zip(model.output_names_, values, strict=True)
     }
+
+
+def unit_entries(model: AbstractModel) -> dict[str, Any]:
+    """Return 'coefficient_units': the units of the coefficients in use by equation and term, None
+    for unknown ones. Empty without known units of columns."""
+    units = model.coefficient_units_
+    if units is None:
+        return {}
+    texts: dict[str, dict[str, str | None]] = {output: {} for output in model.output_names_}
+    for c, k in np.argwhere(model.support_).tolist():
+        texts[model.output_names_[c]][model.feature_names_[k]] = units.text(c, k) or None
+    return {"coefficient_units": texts}
 
 
 def term_entries(model: AbstractModel, result: Summary) -> dict[str, Any]:
@@ -182,6 +199,7 @@ def term_entries(model: AbstractModel, result: Summary) -> dict[str, Any]:
             "high": row.high,
             "probability": row.probability,
             "stability": row.stability,
+            **({} if row.unit is None else {"unit": row.unit}),
         }
     return {"terms": terms, "lookalikes": [pair.text for pair in result.confounded]}
 
@@ -197,12 +215,16 @@ def physics_entries(model: AbstractModel) -> dict[str, Any]:
     intervals. Empty for a model without either."""
     entries: dict[str, Any] = {"given": list(model.given_)} if model.given_ else {}
     if model.parameters_:
-        none = (None, None)
-        ends = {name: model.parameter_intervals_.get(name, none) for name in model.parameters_}
-        entries["parameters"] = {
-            name: {"value": value, "low": ends[name][0], "high": ends[name][1]}
-            for name, value in model.parameters_.items()
-        }
+        intervals, units = model.parameter_intervals_, model.coefficient_units_
+        entries["parameters"] = {}
+        for name, value in model.parameters_.items():
+            factor = 1.0 if units is None else units.factor_of_constant(name)
+            low, high = (end * factor for end in intervals.get(name, (math.nan, math.nan)))
+            ends = (low, high) if name in intervals else (None, None)
+            unit = {} if units is None else {"unit": units.of_constant(name) or None}
+            entries["parameters"][name] = (
+                dict(zip(("value", "low", "high"), (value * factor, *ends), strict=True)) | unit
+            )
     return entries
 
 

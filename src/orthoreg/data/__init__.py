@@ -39,5 +39,16 @@ from ._splitting import grouping as grouping
 from ._splitting import grouping_rule as grouping_rule
 from ._splitting import held_out_rows as held_out_rows
 from ._splitting import outward_fold_rule as outward_fold_rule
+from ._units import Unit as Unit
+from ._units import Units as Units
+from ._units import conversion as conversion
+from ._units import dimensionless as dimensionless
+from ._units import has_free_zero as has_free_zero
+from ._units import is_same as is_same
+from ._units import known_unit as known_unit
+from ._units import parse_unit as parse_unit
+from ._units import same_dimension as same_dimension
+from ._units import unit_converter as unit_converter
+from ._units import units_of as units_of
 from .tables import read_table as read_table
 from .tables import write_table as write_table

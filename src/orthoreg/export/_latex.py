@@ -1,6 +1,7 @@
 r"""A fitted field as LaTeX, \dot{\theta} = 1.000\,\omega, which LaTeX and Matplotlib can
 typeset."""
 
+import re
 from collections.abc import Mapping, Sequence
 
 from .._common.arrays import Mask
@@ -21,11 +22,15 @@ from ..terms import (
     split_fraction,
 )
 from ._text import GREEK, LETTERS, PrintedEquation, absolute, is_negative, printed, symbol
+from ._units import CoefficientUnits
 
 _ESCAPES = {
     "\\": r"\backslash{}", "^": r"\wedge{}", "~": r"\sim{}", " ": "~", '"': "''", "`": "'",
     **{letter: f"\\{letter}" for letter in "#$%&_{}"},
 }  # fmt: skip
+_RAISED = "⁰¹²³⁴⁵⁶⁷⁸⁹"
+_UNIT_ESCAPES = {"µ": r"\mu ", "μ": r"\mu ", "Ω": r"\Omega ", "°": r"{}^{\circ}",
+                 "%": r"\%", "_": r"\_", "·": r"\,"}  # fmt: skip
 _FUNCTIONS = {"log": r"\ln", "sign": r"\operatorname{sign}", "heaviside": r"H"}
 _GIVEN = r"\ \text{(given)}"
 _AROUND = {"abs": r"\left|{}\right|", "sqrt": r"\sqrt{{{}}}", "exp": "e^{{{}}}"}
@@ -39,6 +44,7 @@ def to_latex(
     known: Mask | None = None,
     *,
     discrete: bool = False,
+    units: CoefficientUnits | None = None,
 ) -> list[str]:
     r"""Return one line per equation, with terms in the order of the library.
 
@@ -46,7 +52,9 @@ def to_latex(
     r_{\omega}\left(...\right). If theta_dot is the velocity of theta, \ddot{\theta} = ... replaces
     both equations. Those of a map (`discrete`) are x_{k+1} = ... `known` terms are marked as given.
     """
-    equations, field = printed(field, outputs, precision, velocity_of, known, discrete=discrete)
+    equations, field = printed(
+        field, outputs, precision, velocity_of, known, discrete=discrete, units=units
+    )
     variables = ", ".join(latex_name(name) for name in field.features.variables)
     lines = []
     for equation in equations:
@@ -57,6 +65,8 @@ def to_latex(
         text = ""
         for term in equation.terms:
             size, body = _scientific(term.size), _formula(term.term, 2)
+            if term.unit:
+                size += rf"\,{_unit(term.unit)}"
             if term.is_number:
                 body = size
             elif size:
@@ -70,6 +80,18 @@ def to_latex(
             text = f"{text} + {mark}" if text else mark
         lines.append(f"{left} = {text or '0'}{_GIVEN if equation.is_given else ''}")
     return lines
+
+
+def _unit(text: str) -> str:
+    r"""Return rad/s² as \mathrm{rad/s^{2}}."""
+    letters = "".join(_UNIT_ESCAPES.get(letter, letter) for letter in text)
+    letters = re.sub(r"\^([\d.]+)", r"^{\1}", letters)
+    raised = re.sub(f"[{_RAISED}]+", lambda match: f"^{{{_plain(match[0])}}}", letters)
+    return rf"\mathrm{{{raised}}}"
+
+
+def _plain(raised: str) -> str:
+    return raised.translate(str.maketrans(_RAISED, "0123456789"))
 
 
 def _left(equation: PrintedEquation) -> str:

@@ -44,6 +44,7 @@ from ._text import (
     significant,
     symbol,
 )
+from ._units import CoefficientUnits
 
 _ABOVE = {1: "˙", 2: "¨", 3: "⃛"}
 _FUNCTIONS = {"log": "ln", "heaviside": "H"}
@@ -102,12 +103,15 @@ def to_mathml(
     relations: Sequence[MathEquation] = (),
     *,
     discrete: bool = False,
+    units: CoefficientUnits | None = None,
 ) -> list[str]:
     """Return one `<math>` element per equation, like `to_latex`.
 
     `relations` replace equations with the same index.
     """
-    equations = math_equations(field, outputs, precision, velocity_of, known, discrete=discrete)
+    equations = math_equations(
+        field, outputs, precision, velocity_of, known, discrete=discrete, units=units
+    )
     written = {relation.index: relation for relation in relations}
     return [written.get(equation.index, equation).element for equation in equations]
 
@@ -140,9 +144,12 @@ def math_equations(
     known: Mask | None = None,
     *,
     discrete: bool = False,
+    units: CoefficientUnits | None = None,
 ) -> list[MathEquation]:
     """Return the equations as lists of terms."""
-    equations, field = printed(field, outputs, precision, velocity_of, known, discrete=discrete)
+    equations, field = printed(
+        field, outputs, precision, velocity_of, known, discrete=discrete, units=units
+    )
     names = "<mo>,</mo>".join(mathml_name(name) for name in field.features.variables)
     result = []
     for equation in equations:
@@ -187,12 +194,16 @@ def equation_mathml(
 
 def _term(term: PrintedTerm) -> str:
     size = _scientific(term.size) if term.size else ""
+    if term.unit:
+        size += f'<mspace width="{_THIN}"/><mtext>{html.escape(term.unit)}</mtext>'
     if term.is_number:
         return f"<mrow>{size}</mrow>"
     body = mathml_formula(term.term, 2)
     if not size:
         return body
-    between = _TIMES if _begins_with_number(term.term) else f'<mspace width="{_THIN}"/>'
+    between = (
+        _TIMES if not term.unit and _begins_with_number(term.term) else f'<mspace width="{_THIN}"/>'
+    )
     return f"<mrow>{size}{between}{body}</mrow>"
 
 

@@ -26,6 +26,7 @@ from ..terms import (
     parameters_of,
     to_text,
 )
+from ._units import PURE_NUMBER, CoefficientUnits
 
 _GREEK_NAMES = (
     "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau "
@@ -129,14 +130,16 @@ def equations(
     written: Mapping[int, str] | None = None,
     *,
     discrete: bool = False,
+    units: CoefficientUnits | None = None,
 ) -> list[str]:
-    """Return one line per equation, "omega' = -1.042 sin(theta) + residual".
+    """Return one line per equation, "omega' = -1.042 sin(theta) + residual", or with `units`
+    "omega' = -1.042 [rad/s²] sin(theta) + residual".
 
     Coefficients that are `known` are marked: "omega' = -9.81 sin(theta) (given) - 0.1042 omega".
     `written` are lines that replace equations. If theta_dot is the velocity of theta, theta'' = ...
     replaces both equations. Those of a map (`discrete`) are x[k+1] = ...
     """
-    parts, field = printed(field, outputs, precision, velocity_of, known)
+    parts, field = printed(field, outputs, precision, velocity_of, known, units=units)
     names = equation_names(outputs, velocity_of or {}, discrete=discrete)
     lines = []
     for equation in parts:
@@ -146,7 +149,7 @@ def equations(
             continue
         if equation.rate is not None:
             right = equation.rate
-        elif equation.is_given:
+        elif equation.is_given and not any(term.unit for term in equation.terms):
             right = f"{_exactly(field, equation.index)} (given)"
         else:
             for term in equation.terms:
@@ -161,14 +164,16 @@ def equations(
 
 def _term_text(field: HybridField, equation: int, term: "PrintedTerm") -> str:
     name = to_text(term.term)
-    if term.is_given:
+    if term.is_given and not term.unit:
         value = abs(float(field.coefficients[equation, term.index]))
         return f"{to_text(multiply(Number(value), term.term))} (given)"
     # brackets if the coefficient would seem to apply to a part: (x + y), (2*x), (1/x)
     grouped = f"({name})" if isinstance(term.term, Sum) or name[0] in "-0123456789" else name
     if not term.size:
         return grouped
-    return term.size if term.is_number else f"{term.size} {grouped}"
+    size = f"{term.size} [{term.unit}]" if term.unit else term.size
+    text = size if term.is_number else f"{size} {grouped}"
+    return f"{text} (given)" if term.is_given else text
 
 
 def is_given(field: HybridField, equation: int, known: Mask | None) -> bool:
@@ -210,7 +215,8 @@ def check_precision(precision: int) -> None:
 class PrintedTerm:
     """A term, its index in the library, and its unsigned coefficient as text, `size`.
 
-    `size` is empty if the coefficient is exactly one and given.
+    `size` is empty if the coefficient is exactly one and given. `unit` is empty if it is unknown or
+    the coefficient is a pure number.
     """
 
     index: int
@@ -218,6 +224,7 @@ class PrintedTerm:
     size: str
     term: Expression
     is_given: bool
+    unit: str = ""
 
     @property
     def is_number(self) -> bool:
@@ -252,6 +259,7 @@ def printed(
     known: Mask | None = None,
     *,
     discrete: bool = False,
+    units: CoefficientUnits | None = None,
 ) -> tuple[list[PrintedEquation], HybridField]:
     """Return the equations to print, and the field with the printed numbers."""
     check_precision(precision)
@@ -271,9 +279,11 @@ def printed(
             exact = known is not None and bool(known[c, k])
             size = f"{abs(value):.12g}" if exact else significant(abs(value), precision)
             term = field.features.terms[k]
-            if (exact or parametric[k]) and abs(value) == 1 and term != Number(1.0):
+            unit = "" if units is None else units.text(c, k)
+            unit = "" if unit == PURE_NUMBER else unit
+            if (exact or parametric[k]) and abs(value) == 1 and term != Number(1.0) and not unit:
                 size = ""
-            terms.append(PrintedTerm(k, bool(value < 0), size, term, exact))
+            terms.append(PrintedTerm(k, bool(value < 0), size, term, exact, unit))
         name, order = implied_derivative(output, given)
         result.append(
             PrintedEquation(

@@ -49,7 +49,8 @@ class TermRow:
     that contain it, computed from their trajectory scores. `probability` equals `stability` if the
     equation explains the data. Otherwise a term is missing, the selection of substitutes is no
     evidence for them, and `probability` is None. Both are None if the fit has no such evidence.
-    `is_given` is true if the coefficient was given instead of estimated.
+    `is_given` is true if the coefficient was given instead of estimated. `unit` is the unit of the
+    coefficient, "1" for a pure number, and None if the units of the columns are unknown.
     """
 
     equation: str
@@ -60,6 +61,7 @@ class TermRow:
     probability: float | None = None
     stability: float | None = None
     is_given: bool = False
+    unit: str | None = None
 
     def __post_init__(self):
         if self.stability is None:

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from .._common.notation import left_side
 from ..data import Delay, PerRun
+from ..export import PURE_NUMBER, CoefficientUnits
 from ..matching import Undetermined
 from . import _limits as limits
 from ._findings import CertificateRow
@@ -105,9 +106,26 @@ NOISE_NOT_IN_INTERVALS = (
 )
 
 
-def in_units(units: Mapping[str, str]) -> str:
-    """Return a note on the units of the equations."""
-    return f"Units: {', '.join(f'{name} in {unit}' for name, unit in units.items())}."
+def in_units(units: Mapping[str, str], unreadable: Sequence[str] = ()) -> str:
+    """Return a note on the units of the columns. `unreadable` texts are no known units."""
+    text = f"Units: {', '.join(f'{name} in {unit}' for name, unit in units.items())}."
+    if unreadable:
+        shown = listed([f"'{unit}'" for unit in dict.fromkeys(unreadable)])
+        is_kept = (
+            "is not a known unit and is" if len(unreadable) == 1 else "are not known units and are"
+        )
+        text += f" {shown} {is_kept} kept as text."
+    return text
+
+
+def unlike_arguments(terms: Sequence[str]) -> str:
+    """Return a note on terms of the library that combine unlike quantities."""
+    were = "was" if len(terms) == 1 else "were"
+    return (
+        f"{listed(terms, most=12)} {were} not considered: by the units of the columns, "
+        f"{'its argument is' if len(terms) == 1 else 'their arguments are'} no pure "
+        f"{'number' if len(terms) == 1 else 'numbers'}."
+    )
 
 
 def given_rates(velocity_of: Mapping[str, str], estimated: Sequence[str]) -> str:
@@ -160,13 +178,20 @@ def undetermined_constants(undetermined: Undetermined) -> str:
 def estimated_constants(
     constants: Sequence[tuple[str, float, tuple[float, float] | None]],
     scale: Sequence[str] = (),
+    units: CoefficientUnits | None = None,
 ) -> str:
     """Return a note on estimated constants with their intervals; those in `scale` equal one."""
-    shown = [
-        f"{name} = {value:.5g}" + ("" if ends is None else f" ({interval(*ends)})")
-        for name, value, ends in constants
-        if not math.isnan(value)
-    ]
+    shown = []
+    for name, value, ends in constants:
+        if math.isnan(value):
+            continue
+        unit, factor = "", 1.0
+        if units is not None:
+            unit, factor = units.of_constant(name), units.factor_of_constant(name)
+        unit = f" {unit}" if unit not in ("", PURE_NUMBER) else ""
+        shown.append(f"{name} = {value * factor:.5g}{unit}")
+        if ends is not None:
+            shown[-1] += f" ({interval(*(end * factor for end in ends))})"
     if not shown:
         return "No constant can be estimated from the data."
     text = f"Estimated from the data: {listed(shown, most=12)}."

@@ -1,7 +1,7 @@
 """Computation of findings from the parts of a fitted model and data."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, final
 
 import numpy as np
@@ -10,7 +10,7 @@ from jaxtyping import Bool
 from .._common.notation import left_side
 from ..data import Dataset, PerRun, Rows, split_delayed
 from ..diagnostics import Certificate
-from ..export import equation_names, learned_equations
+from ..export import CoefficientUnits, equation_names, learned_equations
 from ..field.hybrid import HybridField
 from ..losses import AbstractDifferentiator
 from ..matching import Correlation, Undetermined
@@ -53,6 +53,7 @@ from ._notes import (
     rows_without_history,
     thinned,
     undetermined_constants,
+    unlike_arguments,
     weak_form,
 )
 from ._observations import Observations, of_map, of_motion, of_samples
@@ -74,7 +75,8 @@ class Subject:
     `parameters` the estimated constants with their intervals, `estimated` the unmeasured states.
     `widths` are half-widths of the weak form, if it was used. `refined` describes the result of
     matching trajectories; `is_stuck` is true if the match found no minimum, `knows_noise` if the
-    intervals come from the match. `units` are the units of the columns. `fixed` (equations x terms)
+    intervals come from the match. `units` are the units of the columns,
+    and `coefficient_units` those of coefficients if known. `fixed` (equations x terms)
     marks given coefficients. `complete` are the equations to which no terms can be added, `systems`
     the equations with several derivatives, `paths` the selections of terms. `accepted` are the
     terms added to the library, by equation. `correlations` are correlations of estimates,
@@ -109,6 +111,7 @@ class Subject:
     is_stuck: bool = False
     knows_noise: bool = False
     units: Mapping[str, str] | None = None
+    coefficient_units: CoefficientUnits | None = None
     fixed: Bool[np.ndarray, "c K"] | None = None
     complete: tuple[int, ...] = ()
     systems: tuple[ImplicitSystem, ...] = ()
@@ -149,8 +152,12 @@ def summarize(
     notes = certificate_notes(
         certificate, _dependences_of_candidates(subject), is_selected=subject.is_selected
     )
+    known = subject.coefficient_units
+    unlike = () if known is None else known.unlike_terms()
     if subject.units:
-        notes.insert(0, in_units(subject.units))
+        notes.insert(0, in_units(subject.units, () if known is None else known.units.unreadable))
+    if unlike:
+        notes.append(unlike_arguments(unlike))
     if subject.widths:
         notes.append(weak_form(subject.widths))
         if counts:
@@ -181,12 +188,13 @@ def summarize(
         notes.append(undetermined_constants(subject.undetermined))
     if subject.parameters:
         scale = [name for one in subject.systems for name in one.scale]
-        notes.append(estimated_constants(subject.parameters, scale))
+        notes.append(estimated_constants(subject.parameters, scale, subject.coefficient_units))
     if subject.correlations:
         notes.append(CORRELATED_ESTIMATES)
     notes += _bound_notes(subject)
-    if subject.left_out and set(subject.learned) - set(subject.complete):
-        notes.append(no_candidates(subject.left_out))
+    left_out = [term for term in subject.left_out if term not in unlike]
+    if left_out and set(subject.learned) - set(subject.complete):
+        notes.append(no_candidates(left_out))
     if subject.evidence is None:
         notes.append(NO_EVIDENCE)
     rows = _count(data, samples)
@@ -338,19 +346,29 @@ def term_rows(subject: Subject, scores: Sequence[EquationScore]) -> tuple[TermRo
         for k in np.flatnonzero(shown):
             value = float(coefficients[c, k])
             is_given = bool(value) and subject.fixed is not None and bool(subject.fixed[c, k])
-            sure: dict[str, float] = {}
+            sure: dict[str, Any] = {}
             if evidence is not None:
                 sure["stability"] = float(evidence.probability[c, k])
                 if subject.labels[c] in explained:
                     sure["probability"] = sure["stability"]
                 low, high = evidence.interval[c, k].tolist()
                 sure |= {} if np.isnan(low) else {"low": low, "high": high}
-            rows.append(
-                TermRow(
-                    subject.labels[c], field.features.names[k], value, **sure, is_given=is_given
-                )
+            row = TermRow(
+                subject.labels[c], field.features.names[k], value, **sure, is_given=is_given
             )
+            rows.append(_with_unit(row, subject.coefficient_units, c, int(k)))
     return tuple(rows)
+
+
+def _with_unit(row: TermRow, units: CoefficientUnits | None, c: int, k: int) -> TermRow:
+    """Return the row with the unit of its coefficient, and numbers in this unit."""
+    if units is None:
+        return row
+    factor = units.factor(c, k)
+    low, high = (None if end is None else end * factor for end in (row.low, row.high))
+    return replace(
+        row, coefficient=row.coefficient * factor, low=low, high=high, unit=units.text(c, k) or None
+    )
 
 
 def certificate_rows(subject: Subject) -> tuple[CertificateRow, ...]:

@@ -96,14 +96,17 @@ def term_table(summary: Findings) -> Any:
     both = [max(len(name) for name in names) for names in zip(*map(_names, shown), strict=True)]
     is_split = sum(both) > _LONGEST_NAMES
     rows, before = [], None
+    has_units = any(row.unit for row in shown)
+    columns = ("coefficient", *(("unit",) if has_units else ()), "95% interval", "probability")
     for row in shown:
         equation, term = _names(row)
         is_new, before = row.equation != before, row.equation
         if is_split and is_new:
-            rows.append((equation, "", "", ""))
+            rows.append((equation, *[""] * len(columns)))
         names = (f"  {term}",) if is_split else (equation if is_new else "", term)
-        rows.append((*names, *_numbers(row)))
-    columns = ("coefficient", "95% interval", "probability")
+        coefficient, *others = _numbers(row)
+        unit = (row.unit or "",) if has_units else ()
+        rows.append((*names, coefficient, *unit, *others))
     words = ("equation and term",) if is_split else ("equation", "term")
     source = "score on trajectories" if summary.matched_terms else "bootstrap over runs"
     terms = table(f"Terms (probability: {source})", (*words, *columns), rows, words=len(words))

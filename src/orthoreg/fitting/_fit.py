@@ -22,7 +22,7 @@ from ..physics import Knowledge, Physics
 from ..search import DelayEstimate
 from ..search.rows import AbstractSelection, SelectionResult, TermEvidence, term_evidence
 from ..solving import AbstractSolver, Regularization, Training
-from ..terms import AbstractLibrary
+from ..terms import AbstractLibrary, UnitAlgebra
 from . import _limits as limits
 
 
@@ -35,7 +35,7 @@ class Recipe:
     terms if the loss has no rows for the selection; without it, this case is an error. With
     `follows_trajectories`, forecasts decide whether the residual is kept, and the constants of
     noisy runs are matched to trajectories. `physics` is prior knowledge, and `units` are the units
-    of the columns.
+    of the columns, and `algebra` those that can be compared.
     """
 
     library: AbstractLibrary
@@ -51,6 +51,7 @@ class Recipe:
     follows_trajectories: bool = False
     physics: Physics | None = None
     units: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    algebra: UnitAlgebra | None = None
 
     def __post_init__(self):
         for name, kind, example in (

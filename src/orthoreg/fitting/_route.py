@@ -28,7 +28,7 @@ from ..solving import (
     no_basis,
     squared_error,
 )
-from ..terms import parameter_bounds
+from ..terms import like_terms, parameter_bounds
 from . import _limits as limits
 from ._angles import choose_default_terms
 from ._fit import Fit, Recipe
@@ -73,6 +73,8 @@ def prepare(recipe: Recipe, observed: AnyRows) -> Task:
         observed.time_index,
     )  # fmt: skip
     features = bound.features
+    if recipe.algebra is not None:
+        features = features.among(like_terms(features.terms, recipe.algebra))
     symmetries = bound.knowledge.symmetries
     basis = residual_basis(recipe, observed, symmetries)
     return Task(

@@ -3,22 +3,25 @@
 import abc
 import math
 import os
+from collections.abc import Mapping
+from copy import copy
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Self
 
 import numpy as np
 
 from .. import export
-from .._common.errors import InputError
+from .._common.errors import InputError, require
 from .._common.files import atomic_write
 from .._common.scikit import check_is_fitted
 from ..data import Schema
-from ..export import JaxField
+from ..export import CoefficientUnits, JaxField, checked_conversions, units_of_field
 from ..field.hybrid import HybridField
-from ..fitting import Columns, Fit, delays_in_use
+from ..fitting import Columns, Fit, Recipe, delays_in_use
 from ..matching import Undetermined
-from ..physics import Knowledge, constant_values
+from ..physics import Knowledge, constant_values, unit_algebra
 from ..terms import parameters_of, rename
 
 
@@ -26,6 +29,11 @@ class AbstractExports(abc.ABC):
     """Attributes of a fitted model, and methods that export it to other programs."""
 
     fit_: Fit
+    _wanted_units: Mapping[str, str] = MappingProxyType({})  # printed in place of others
+
+    @abc.abstractmethod
+    def recipe(self) -> Recipe:
+        """Return the components of the model, or raise an error if any are invalid."""
 
     @property
     def field_(self) -> HybridField:
@@ -103,6 +111,49 @@ class AbstractExports(abc.ABC):
         return dict(self.schema_.units)
 
     @property
+    def coefficient_units_(self) -> CoefficientUnits | None:
+        """Units of coefficients and constants, None if no column has a known unit."""
+        algebra = unit_algebra(self.recipe().physics, None, self.schema_, self.output_names_)
+        if algebra is None:
+            return None
+        return units_of_field(self.field_, self.output_names_, algebra, self._wanted_units)
+
+    def in_units(self, wanted: Mapping[str, str]) -> Self:
+        """Return the model with its coefficients and constants printed in other units. The fitted
+        numbers do not change.
+
+        Parameters
+        ----------
+        wanted
+            units to print in place of others, such as {"rad": "deg"}.
+
+        Returns
+        -------
+        model
+            a copy that shares the fit.
+
+        Examples
+        --------
+        >>> import numpy as np, orthoreg as og
+        >>> t = np.linspace(0, 6, 121)
+        >>> units = {"t": "s", "x": "m"}
+        >>> data = og.Dataset.from_arrays(np.exp(-t)[:, None], t, names=["x"], units=units)
+        >>> model = og.OrthoReg("poly(1)", og.Zero()).fit(data)
+        >>> model.equations(), model.in_units({"s": "min"}).equations()
+        (["x' = -1.000 [1/s] x"], ["x' = -60.00 [1/min] x"])
+        """
+        check_is_fitted(self)
+        require("pint", "units", "The conversion of units")
+        result = copy(self)
+        result._wanted_units = checked_conversions(wanted)
+        if result.coefficient_units_ is None:
+            raise InputError(
+                "in_units() needs columns with known units: give them in the header, as in "
+                "'theta [rad]', or with units={'theta': 'rad'}."
+            )
+        return result
+
+    @property
     def columns_(self) -> dict[str, Any]:
         """The names of the time column and of the run column."""
         return {"time": self.schema_.time_name, "group": self.schema_.group_name}
@@ -150,6 +201,11 @@ class AbstractExports(abc.ABC):
         names = tuple(shown.get(name, name) for name in features.variables)
         terms = tuple(rename(term, names) for term in features.terms)
         return replace(self.field_, features=replace(features, variables=names, terms=terms))
+
+    def _printed_field(self, precision: int) -> HybridField:
+        """Return the field with the numbers to print, in the requested units."""
+        shown, units = self.shown_field(precision), self.coefficient_units_
+        return shown if units is None else units.shown(shown)
 
     @abc.abstractmethod
     def knowledge(self) -> Knowledge:
@@ -225,8 +281,8 @@ class AbstractExports(abc.ABC):
         check_is_fitted(self)
         given = self.knowledge().fixed
         return self._without_constants(export.to_latex(
-            self.shown_field(precision), self.output_names_, precision, self.velocity_of_, given,
-            discrete=self.schema_.discrete,
+            self._printed_field(precision), self.output_names_, precision, self.velocity_of_, given,
+            discrete=self.schema_.discrete, units=self.coefficient_units_,
         ))  # fmt: skip
 
     def to_mathml(self, precision: int = 4) -> list[str]:
@@ -253,8 +309,9 @@ class AbstractExports(abc.ABC):
         check_is_fitted(self)
         given = self.knowledge().fixed
         return self._without_constants(export.to_mathml(
-            self.shown_field(precision), self.output_names_, precision, self.velocity_of_, given,
+            self._printed_field(precision), self.output_names_, precision, self.velocity_of_, given,
             self._relations(precision), discrete=self.schema_.discrete,
+            units=self.coefficient_units_,
         ))  # fmt: skip
 
     def _without_constants(self, lines: list[str]) -> list[str]:

@@ -34,7 +34,7 @@ from ..fitting import (
     with_row_uncertainty,
 )
 from ..matching import Refinement, refine
-from ..physics import requested_delays
+from ..physics import requested_delays, unit_algebra
 from ..simulation import with_delays
 from ..terms import parameter_bounds
 from .model import AbstractModel
@@ -108,7 +108,7 @@ def fit_together(
         rows, columns = training_rows(models[0], recipes[0].loss, X, y, t, u)
         result = _Fitted(_fits(recipes, rows, None), rows, columns, None)
     else:
-        recipes = [replace(recipe, units=data.units) for recipe in recipes]
+        recipes = [_in_units(recipe, data) for recipe in recipes]
         result = _fitted(recipes, data)
     if delays:
         assert isinstance(whole, Dataset)
@@ -120,6 +120,13 @@ def fit_together(
     runs = None if any(recipe.follows_trajectories for recipe in recipes) else runs
     # models change only after all fits, so that a failure leaves every model unchanged
     return [model._learn(fit, columns, runs) for model, fit in zip(models, fits, strict=True)]
+
+
+def _in_units(recipe: Recipe, data: Dataset | ChunkedDataset) -> Recipe:
+    """Return the recipe with the units of the columns, or raise InputError if its formulas combine
+    unlike quantities."""
+    algebra = unit_algebra(recipe.physics, recipe.library, data.schema)
+    return replace(recipe, units=data.units, algebra=algebra)
 
 
 @final

@@ -1,6 +1,5 @@
 """`AbstractReading`: equations and uncertainty of a fitted model, as text and plain data."""
 
-import abc
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,7 +10,6 @@ from .._common.html import escape, html_lines
 from .._common.notation import left_side, next_values
 from .._common.scikit import check_is_fitted
 from ..diagnostics import Certificate
-from ..fitting import Recipe
 from ..losses import AbstractLoss
 from ..matching import (
     Correlation,
@@ -60,10 +58,6 @@ class AbstractReading(AbstractExports):
     def input_interpolation_(self) -> dict[str, str]:
         return dict(self._columns.interpolation)
 
-    @abc.abstractmethod
-    def recipe(self) -> Recipe:
-        """Return the components of the model, or raise an error if any are invalid."""
-
     def equations(self, precision: int = 4) -> list[str]:
         """Return the equations as text.
 
@@ -77,8 +71,8 @@ class AbstractReading(AbstractExports):
         lines
             one line per equation, with '+ residual' if the network contributes, '(given)' for given
             equations, and '(trained towards: ...)' for a network trained towards a known equation.
-            A second-order equation is one line: "theta'' = -1.000 sin(theta)".
-            of second order is one line: "theta'' = -1.000 sin(theta)".
+            A second-order equation is one line: "theta'' = -1.000 sin(theta)". Coefficients with
+            known units have them behind: "theta'' = -1.000 [rad/s²] sin(theta)".
 
         Examples
         --------
@@ -91,8 +85,9 @@ class AbstractReading(AbstractExports):
         check_is_fitted(self)
         known = self.knowledge()
         lines = export.equations(
-            self.shown_field(precision), self.output_names_, precision, self.velocity_of_,
+            self._printed_field(precision), self.output_names_, precision, self.velocity_of_,
             known.fixed, self._written(known, precision), discrete=self.schema_.discrete,
+            units=self.coefficient_units_,
         )  # fmt: skip
         told = dict(
             getattr(self.recipe().loss, "known", ())
@@ -197,6 +192,7 @@ class AbstractReading(AbstractExports):
             is_stuck=matched is not None and matched.kept and matched.uncertainty is None,
             knows_noise=estimates is not None and estimates is not self.fit_.uncertainty,
             units=self.units_,
+            coefficient_units=self.coefficient_units_,
             paths=() if self.selection_ is None else self.selection_.paths,
             fixed=known.given,
             complete=known.complete,

@@ -34,3 +34,4 @@ from ._text import parse_bound as parse_bound
 from ._text import parse_symmetry as parse_symmetry
 from ._text import physics_of as physics_of
 from ._text import read_fields as read_fields
+from ._units import unit_algebra as unit_algebra

@@ -50,13 +50,8 @@ def read_relation(
 
     `find` returns the indices of a coefficient.
     """
-    left, sign, right = text.partition("=")
-    if not sign or "=" in right:
-        raise InputError(
-            f"Physics(relations=...) must be such as 'coef(x, x*y) = -coef(y, x*y)'; got '{text}'."
-        )
-    coefficients: list[tuple[int, int]] = []
-    sides = [_side(side, coefficients, text, find) for side in (left, right)]
+    sides, written = coefficients_in(text)
+    coefficients = [find(equation, term, "relations") for equation, term in written]
     names = [f"coef{i}" for i in range(len(coefficients))]
     row, value = np.zeros(shape), 0.0
     for side, factor in zip(sides, (1.0, -1.0), strict=True):
@@ -72,7 +67,19 @@ def read_relation(
     return row, value
 
 
-def _side(side: str, coefficients: list[tuple[int, int]], text: str, find: Find) -> str:
+def coefficients_in(text: str) -> tuple[list[str], list[tuple[str, str]]]:
+    """Return both sides of a relation with coef0, coef1, ... for its coefficients, and equation
+    and term of each of them."""
+    left, sign, right = text.partition("=")
+    if not sign or "=" in right:
+        raise InputError(
+            f"Physics(relations=...) must be such as 'coef(x, x*y) = -coef(y, x*y)'; got '{text}'."
+        )
+    coefficients: list[tuple[str, str]] = []
+    return [_side(side, coefficients, text) for side in (left, right)], coefficients
+
+
+def _side(side: str, coefficients: list[tuple[str, str]], text: str) -> str:
     """Return the text with each coef(equation, term) replaced by a name."""
     while match := _COEFFICIENT.search(side):
         depth, end = 1, match.end()
@@ -85,7 +92,7 @@ def _side(side: str, coefficients: list[tuple[int, int]], text: str, find: Find)
                 f"Physics(relations=...) must name coefficients as coef(equation, term); "
                 f"got '{text}'."
             )
-        coefficients.append(find(equation.strip().strip("`"), term.strip(), "relations"))
+        coefficients.append((equation.strip().strip("`"), term.strip()))
         side = f"{side[: match.start()]} coef{len(coefficients) - 1} {side[end:]}"
     return side
 

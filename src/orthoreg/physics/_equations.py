@@ -307,7 +307,7 @@ class Reader:
         mixed: list[KnownEquation] = []
         incomplete: list[str] = []
         for left, right in pairs:
-            equation, is_open = self._equation(left, right)
+            equation, is_open = self.equation(left, right)
             explicit = _solved(equation)
             if explicit is None:
                 mixed.append(equation)
@@ -328,7 +328,8 @@ class Reader:
             )
         return Known(statements, self._systems(mixed, statements))
 
-    def _equation(self, left: str, right: str) -> tuple[KnownEquation, bool]:
+    def equation(self, left: str, right: str) -> tuple[KnownEquation, bool]:
+        """Return an equation, and whether its right-hand side ends with "..."."""
         state = denoted_state(left, self.rates)
         if state in self.rates:
             raise InputError(

@@ -56,3 +56,6 @@ from ._structure import sine_arguments as sine_arguments
 from ._structure import substitute as substitute
 from ._structure import variables_of as variables_of
 from ._tokens import check_length as check_length
+from ._units import UnitAlgebra as UnitAlgebra
+from ._units import like_terms as like_terms
+from ._units import unit_with_numbers as unit_with_numbers

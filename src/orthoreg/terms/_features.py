@@ -81,6 +81,11 @@ class FeatureMap:
             allowed=tuple(tuple(row[k] for k in chosen) for row in self.allowed),
         )
 
+    def among(self, candidates: Sequence[bool]) -> "FeatureMap":
+        """Return the map with these terms alone as candidates. Other terms keep their index."""
+        rows = (zip(row, candidates, strict=True) for row in self.allowed)
+        return replace(self, allowed=tuple(tuple(a and b for a, b in row) for row in rows))
+
     def resolved(self, digits: int | None = None) -> "FeatureMap":
         """Return the map with parameter values, rounded to `digits`, inserted into the terms."""
         shown = {

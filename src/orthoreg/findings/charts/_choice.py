@@ -9,7 +9,7 @@ from jaxtyping import Float, Int
 
 from ..._common.errors import DataError, InputError, quoted, suggestion
 from ...data import Dataset, Schema
-from ...export import equation_names
+from ...export import CoefficientUnits, equation_names
 from ...field.hybrid import HybridField
 from ...fitting import Recipe
 from ...physics import Knowledge
@@ -51,6 +51,8 @@ class AbstractFittedModel(Protocol):
     def velocity_of_(self) -> dict[str, str]: ...
     @property
     def units_(self) -> dict[str, str]: ...
+    @property
+    def coefficient_units_(self) -> CoefficientUnits | None: ...
     @property
     def columns_(self) -> dict[str, Any]: ...
     @property

@@ -7,6 +7,7 @@ import numpy as np
 
 from ..._common.notation import rate_unit
 from ...export import (
+    PURE_NUMBER,
     MathEquation,
     math,
     math_equations,
@@ -91,9 +92,11 @@ def equations_of(model: AbstractFittedModel, findings: Findings) -> tuple[Equati
 
 def _typeset(model: AbstractFittedModel) -> list[MathEquation]:
     fixed, outputs = model.knowledge().fixed, model.output_names_
+    units, field = model.coefficient_units_, model.field_
     equations = math_equations(
-        model.field_, outputs, _DIGITS, model.velocity_of_, fixed, discrete=model.schema_.discrete
-    )
+        field if units is None else units.shown(field), outputs, _DIGITS, model.velocity_of_,
+        fixed, discrete=model.schema_.discrete, units=units,
+    )  # fmt: skip
     constants = model.schema_.per_run_names
     return [equation for equation in equations if outputs[equation.index] not in constants]
 
@@ -110,17 +113,25 @@ def _relations(model: AbstractFittedModel) -> list[MathEquation]:
 
 def _unit(model: AbstractFittedModel, output: str) -> str:
     """The unit of an equation's left side, such as rad/s; '' if unknown."""
+    if (units := model.coefficient_units_) is not None and (known := units.rate(output)):
+        return known
     unit, time = model.units_.get(output), model.units_.get(model.columns_["time"])
     return rate_unit(unit, time) if unit and time else ""
 
 
 def constants_of(model: AbstractFittedModel) -> tuple[Constant, ...]:
     """Return the constants that were estimated, with their intervals."""
-    ends = model.parameter_intervals_
+    ends, units = model.parameter_intervals_, model.coefficient_units_
     constants = []
     for name, value in model.parameters_.items():
         is_known = not np.isnan(value)
-        shown = f"{value:.5g}" if is_known else interval(-np.inf, np.inf)
-        known_ends = interval(*ends[name]) if name in ends and is_known else ""
+        unit, factor = "", 1.0
+        if units is not None:
+            unit, factor = units.of_constant(name), units.factor_of_constant(name)
+        unit = f" {unit}" if unit not in ("", PURE_NUMBER) else ""
+        shown = f"{value * factor:.5g}{unit}" if is_known else interval(-np.inf, np.inf)
+        known_ends = ""
+        if name in ends and is_known:
+            known_ends = interval(*(end * factor for end in ends[name]))
         constants.append(Constant(math(mathml_name(name)), shown, known_ends))
     return tuple(constants)

@@ -300,9 +300,10 @@ def _typeset(
 ) -> tuple[str, tuple[str, ...]]:
     """One equation as a list of MathML terms, without the network."""
     alone = replace(model.field_.without_residual(), coefficients=coefficients)
+    units = model.coefficient_units_
     every = math_equations(
-        alone, model.output_names_, 4, model.velocity_of_, model.knowledge().fixed,
-        discrete=model.schema_.discrete,
+        alone if units is None else units.shown(alone), model.output_names_, 4,
+        model.velocity_of_, model.knowledge().fixed, discrete=model.schema_.discrete, units=units,
     )  # fmt: skip
     equation = next(candidate for candidate in every if candidate.index == c)
     return math(f"{equation.left}<mo>=</mo>"), tuple(math(term.signed) for term in equation.terms)

@@ -1,0 +1,221 @@
+"""Units of columns, which can be multiplied and compared by pint (extra `units`).
+
+Without pint, and for text that is not a unit, a column has no known unit. Its text is kept.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, final
+
+from .._common.errors import DataError, require
+
+if TYPE_CHECKING:
+    from ._schema import Schema
+
+Unit = Any
+"""A `pint.Unit`. pint is imported only if a column has a unit."""
+
+_PLAIN_TEXT = frozenset({"a.u.", "arb.", "px"})  # pint reads u*year and a length on a screen
+_EXPONENT = re.compile(r"(?<=[^\W\d_])(-?\d+)")  # m s-1
+_SYMBOL = re.compile(r"°[CF]?|%|[^\W\d]+")
+_SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+_TEMPERATURES = {"degree_Celsius": "degC", "degree_Fahrenheit": "degF"}
+"""Units with an arbitrary zero. Their differences have the prefix delta_."""
+
+
+@lru_cache(maxsize=1)
+def _registry() -> Any:
+    import pint
+
+    return pint.UnitRegistry()
+
+
+@lru_cache(maxsize=1024)
+def parse_unit(text: str) -> Unit | None:
+    """Return the unit that a text stands for, or None if it is unknown or pint is not installed.
+
+    The unit of a temperature in °C or °F is that of a difference, because terms multiply it.
+    """
+    if not text or text in _PLAIN_TEXT or find_spec("pint") is None:
+        return None
+    registry = _registry()
+    plain = text.replace("Ohm", "ohm")
+    for written in dict.fromkeys((text, plain, _EXPONENT.sub(r"**\1", plain))):
+        try:
+            unit = registry.parse_units(written)
+        except Exception:  # pint raises errors of several modules for text that is no unit
+            continue
+        names = {f"delta_{n}" if n in _TEMPERATURES else n: p for n, p in unit._units.items()}
+        unit = registry.Unit(registry.UnitsContainer(names))
+        is_multiplicative = all(registry._units[n].is_multiplicative for n in _bases(unit))
+        return unit if is_multiplicative else None
+    return None
+
+
+def _bases(unit: Unit) -> list[str]:
+    """Return the names of a unit without prefixes, which pint keeps in its table of units."""
+    known = _registry()._units
+    return [name for name in unit._units if name in known]
+
+
+def known_unit(text: str) -> Unit:
+    """Return the unit that a text stands for; it must be known."""
+    unit = parse_unit(text)
+    assert unit is not None
+    return unit
+
+
+def dimensionless() -> Unit:
+    return _registry().Unit("")
+
+
+def same_dimension(first: Unit, second: Unit) -> bool:
+    """Return whether two units measure the same kind of quantity."""
+    return first.dimensionality == second.dimensionality
+
+
+def conversion(first: Unit, second: Unit) -> float:
+    """Return the factor by which numbers in the first unit become numbers in the second."""
+    return float(_registry().convert(1.0, first, second))
+
+
+def is_same(first: Unit, second: Unit) -> bool:
+    """Return whether numbers in two units can be compared without a conversion."""
+    return same_dimension(first, second) and abs(conversion(first, second) - 1) < 1e-9
+
+
+def has_free_zero(unit: Unit) -> bool:
+    """Return whether a column in this unit has an arbitrary zero: temperatures in °C or °F."""
+    return dict(unit._units) in [{f"delta_{name}": 1} for name in _TEMPERATURES]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Units:
+    """The known units of the columns of a schema.
+
+    `of` has a unit for each column, including estimated velocities and time, or None if it is
+    unknown. `symbols` are the symbols of units as the user wrote them, and `unreadable` the texts
+    that are no units.
+    """
+
+    of: Mapping[str, Unit | None]
+    symbols: Mapping[str, str]
+    unreadable: tuple[str, ...]
+    time_name: str
+    discrete: bool
+
+    @property
+    def any(self) -> bool:
+        """Whether a unit is known."""
+        return any(unit is not None for unit in self.of.values())
+
+    def rate(self, name: str) -> Unit | None:
+        """Return the unit of the left side of an equation: a derivative, or a next value."""
+        unit, time = self.of.get(name), self.of.get(self.time_name)
+        if self.discrete:
+            return unit
+        return None if unit is None or time is None else unit / time
+
+    def text(self, unit: Unit | None) -> str:
+        """Return a unit as text, such as rad/s², 1 for a pure number, and '' if unknown."""
+        if unit is None:
+            return ""
+        above, below = [], []
+        for name, power in unit._units.items():
+            side, size = (above, power) if power > 0 else (below, -power)
+            is_whole = float(size).is_integer()
+            raised = "" if size == 1 else f"{size:g}".translate(_SUPERSCRIPTS)
+            raised = raised if is_whole else f"^{size:.4g}"
+            side.append(f"{self.symbols.get(name) or symbol_of(name)}{raised}")
+        text = "·".join(above) or "1"
+        if below:
+            text += f"/{below[0]}" if len(below) == 1 else f"/({'·'.join(below)})"
+        return text
+
+
+def symbol_of(name: str) -> str:
+    """Return the symbol of a unit of pint."""
+    plain = name.removeprefix("delta_")
+    if plain in _TEMPERATURES:
+        return f"delta_{_TEMPERATURES[plain]}"
+    return _registry().get_symbol(name)
+
+
+@lru_cache(maxsize=64)
+def _units_of(
+    texts: tuple[tuple[str, str], ...],
+    velocities: tuple[tuple[str, str], ...],
+    delayed: tuple[tuple[str, str], ...],
+    time_name: str,
+    discrete: bool,
+) -> Units:
+    of = {name: parse_unit(text) for name, text in texts}
+    for position, velocity in velocities:
+        if velocity not in dict(texts):
+            unit, time = of.get(position), of.get(time_name)
+            of[velocity] = None if unit is None or time is None else unit / time
+    of |= {name: of.get(variable) for name, variable in delayed}
+    unreadable = tuple(text for name, text in texts if of[name] is None)
+    return Units(of, _symbols(text for _, text in texts), unreadable, time_name, discrete)
+
+
+def _symbols(texts: Iterable[str]) -> dict[str, str]:
+    """Return the symbols in texts by the name of their unit."""
+    symbols = {}
+    for symbol in dict.fromkeys(s for text in texts for s in _SYMBOL.findall(text)):
+        unit = parse_unit(symbol)
+        if unit is not None and len(unit._units) == 1 and not has_free_zero(unit):
+            ((name, power),) = unit._units.items()
+            symbols |= {name: symbol} if power == 1 else {}
+    return symbols
+
+
+def units_of(schema: "Schema") -> Units | None:
+    """Return the units of a schema's columns, or None if no unit is known.
+
+    The unit of an estimated velocity is that of its position divided by that of time.
+    """
+    if not schema.units or find_spec("pint") is None:
+        return None
+    units = _units_of(
+        tuple(schema.units.items()),
+        tuple(schema.velocity_of.items()),
+        tuple((delay.name, delay.variable) for delay in schema.delays),
+        schema.time_name,
+        schema.discrete,
+    )
+    return units if units.any else None
+
+
+def unit_converter(name: str, given: str, wanted: str) -> tuple[float, float]:
+    """Return factor and offset that convert numbers from one unit to another.
+
+    Raise DataError if the units are unlike, or if one of them is unknown.
+    """
+    require("pint", "units", f"The conversion of '{name}' from {given} to {wanted}")
+    for text in (given, wanted):
+        if parse_unit(text) is None:
+            raise DataError(
+                f"'{name}' cannot be converted from {given} to {wanted}: '{text}' is not a known "
+                f"unit."
+            )
+    first, second = known_unit(given), known_unit(wanted)
+    if not same_dimension(first, second):
+        raise DataError(
+            f"'{name}' cannot be converted from {given} to {wanted}, which are units of unlike "
+            f"quantities."
+        )
+    quantity = _registry().Quantity
+    zero, one = (quantity(x, _absolute(given)).to(_absolute(wanted)).magnitude for x in (0.0, 1.0))
+    return float(one - zero), float(zero)
+
+
+def _absolute(text: str) -> Unit:
+    unit = known_unit(text)
+    if has_free_zero(unit) and not text.startswith("delta"):
+        unit = _registry().Unit(next(iter(unit._units)).removeprefix("delta_"))
+    return unit
