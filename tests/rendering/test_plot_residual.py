@@ -162,7 +162,7 @@ def test_equations_that_are_undefined_at_some_rows_are_drawn_as_infinitely_wrong
 def test_units_of_the_residual_are_those_of_the_derivative(pendulum_runs, pendulum_model):
     data = pendulum_runs.with_parts(units={"omega": "rad/s", "t": "s"})
     (axes,) = panels(plot_residual(pendulum_model, data))
-    assert axes.get_title().startswith("omega' [rad/s/s]: residual 0.")
+    assert axes.get_title().startswith("omega' [rad/s²]: residual 0.")
 
 
 def test_an_equation_that_is_none_is_refused(damped, poor):
