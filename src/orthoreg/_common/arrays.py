@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 import numpy as np
 from jaxtyping import Bool
 
+from .imports import import_cleanly
+
 if TYPE_CHECKING:
     import jax
 
@@ -45,6 +47,7 @@ def pytree(*, meta: Sequence[str] = ()) -> Callable[[Class], Class]:
 
 def register_pytrees() -> None:
     """Register all marked classes with JAX. Call this before tracing a function."""
+    import_cleanly("jax")
     with _lock:
         while _unregistered:
             _register(*_unregistered.pop())

@@ -1,6 +1,8 @@
 """Application of a function to many items, in this process or on a Dask cluster; BLAS threads."""
 
 import operator
+import os
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -9,6 +11,7 @@ from functools import reduce
 from typing import Any, final
 
 from .errors import InputError, OrthoregError, missing_extra
+from .imports import import_cleanly
 from .progress import progress
 
 MANY_ROWS = 200_000
@@ -20,6 +23,63 @@ _RETRIES = 2  # of an item, for temporary errors such as a lost connection or a 
 _client: ContextVar[Any] = ContextVar("the Dask client in use", default=None)
 
 
+@final
+class _BlasLimit:
+    """Limit of BLAS to one thread while any thread of this process is inside `one_thread`.
+
+    The number of BLAS threads belongs to the process: the last block to end restores it.
+    """
+
+    def __init__(self):
+        self.reset()
+
+    def reset(self) -> None:
+        """Start anew, as in a forked process, where the blocks of other threads do not end."""
+        self._lock, self._holders, self._limits = threading.Lock(), 0, None
+
+    def acquire(self) -> None:
+        """Enter a block."""
+        import_cleanly("threadpoolctl")
+        from threadpoolctl import threadpool_limits
+
+        with self._lock:
+            if self._holders == 0:
+                with _control_of_blas():
+                    self._limits = threadpool_limits(limits=1, user_api="blas")
+            self._holders += 1
+
+    def release(self) -> None:
+        """Leave a block."""
+        with self._lock:
+            self._holders = max(self._holders - 1, 0)  # 0 in a process forked inside a block
+            if self._holders == 0 and self._limits is not None:
+                with _control_of_blas():
+                    self._limits.restore_original_limits()
+
+
+@contextmanager
+def _control_of_blas() -> Iterator[None]:
+    """Let this thread set the number of BLAS threads of the process.
+
+    From version 3.8, threadpoolctl ignores all threads but the first one that sets a limit. The
+    last block to end may be in another thread than the first one to begin.
+    """
+    import threadpoolctl
+
+    controller = getattr(threadpoolctl, "OpenBLASController", None)
+    clear = getattr(controller, "clear_controlling_thread", lambda force: None)
+    clear(force=True)
+    try:
+        yield
+    finally:
+        clear(force=True)
+
+
+_blas_limit = _BlasLimit()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_blas_limit.reset)
+
+
 @contextmanager
 def one_thread(rows: int = 0) -> Iterator[None]:
     """Limit BLAS to one thread within the block, unless there are at least `MANY_ROWS` rows.
@@ -27,13 +87,14 @@ def one_thread(rows: int = 0) -> Iterator[None]:
     With small matrices, several threads only wait for each other: on a busy machine, a fit of 600
     rows took 28 seconds of CPU time with two threads and 5 seconds with one thread.
     """
-    from threadpoolctl import threadpool_limits
-
     if rows >= MANY_ROWS:
         yield
         return
-    with threadpool_limits(limits=1, user_api="blas"):
+    _blas_limit.acquire()
+    try:
         yield
+    finally:
+        _blas_limit.release()
 
 
 @contextmanager
@@ -62,7 +123,9 @@ def cluster(target: Any) -> Iterator[Any]:
     if target is None:
         yield None
         return
+    variables = set(os.environ)
     client, owned = _connected(target)
+    variables = set(os.environ) - variables  # set for the workers
     token = _client.set(client)
     try:
         yield client
@@ -70,6 +133,8 @@ def cluster(target: Any) -> Iterator[Any]:
         _client.reset(token)
         for resource in owned:
             resource.close()
+        for name in variables:
+            os.environ.pop(name, None)
 
 
 def map_in_order(

@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, TypeVar
 
+from .imports import import_cleanly
+
 Item = TypeVar("Item")
 _BAR_DELAY = 2.0  # seconds before a bar is drawn
 _spinner: ContextVar[Any] = ContextVar("the spinner that a bar replaces", default=None)
@@ -21,6 +23,7 @@ def working(description: str) -> Iterator[None]:
     if not sys.stderr.isatty():
         yield
         return
+    import_cleanly("rich.console")
     from rich.console import Console
 
     with Console(stderr=True).status(f"{description} ...") as spinner:
@@ -57,6 +60,7 @@ def progress(description: str, total: float | None) -> Iterator[Callable[[float,
 
     def show(done: float, remark: str = "") -> None:
         if not shown and sys.stderr.isatty() and time.monotonic() - started > _BAR_DELAY:
+            import_cleanly("rich.progress")
             from rich.console import Console
             from rich.progress import Progress
 

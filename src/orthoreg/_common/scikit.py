@@ -8,6 +8,8 @@ documentation themselves. The tests run `sklearn.utils.estimator_checks` on them
 import inspect
 from typing import Any, Self
 
+from .imports import import_cleanly
+
 
 class AbstractEstimator:
     """Parameters, representation and tags, as required by `clone`, pipelines and searches.
@@ -68,6 +70,7 @@ class AbstractEstimator:
         return f"{type(self).__name__}({', '.join(changed)})"
 
     def __sklearn_tags__(self) -> Any:
+        import_cleanly("sklearn.utils")
         from sklearn.utils import InputTags, RegressorTags, Tags, TargetTags
 
         return Tags(
@@ -91,6 +94,7 @@ def check_is_fitted(model: Any) -> None:
     """Raise scikit-learn's `NotFittedError` if the model is not fitted."""
     if any(name.endswith("_") and not name.startswith("__") for name in vars(model)):
         return
+    import_cleanly("sklearn.exceptions")
     from sklearn.exceptions import NotFittedError
 
     raise NotFittedError(
@@ -104,6 +108,7 @@ def validate_data(model: Any, *arrays: Any, **options: Any) -> Any:
 
     The function sets `n_features_in_` and, for a frame, `feature_names_in_`.
     """
+    import_cleanly("sklearn.utils.validation")
     from sklearn.utils.validation import validate_data
 
     result: Any = validate_data(model, *arrays, **options)

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .._common.errors import DataWarning, TrainingWarning
+from .._common.imports import import_cleanly
 from ._app import ARGUMENTS, options_of
 
 _MAX_RUNS = 24  # runs in a table of constants
@@ -94,6 +95,7 @@ _WIDE = 200  # columns of output that is not a terminal, so that no table wraps
 
 def terminal() -> "Console":
     """Return a console on standard output, which may have been redirected since the last call."""
+    import_cleanly("rich.console")
     from rich.console import Console
 
     if sys.stdout.isatty():
@@ -103,6 +105,7 @@ def terminal() -> "Console":
 
 def print_error(line: str) -> None:
     """Print a line on standard error."""
+    import_cleanly("rich.console")
     from rich.console import Console
 
     Console(stderr=True, highlight=False, emoji=False).print(line, markup=False)

@@ -30,12 +30,14 @@ def safe_streams() -> Iterator[None]:
     streams discard all text. Raises `ReaderGone` if the reader of standard output has ended.
     """
     originals = sys.stdout, sys.stderr
+    hook = sys.excepthook  # Typer replaces it
     output, errors = _Stream(originals[0], "standard output"), _Stream(originals[1], None)
     sys.stdout, sys.stderr = output, errors  # type: ignore[assignment]
     try:
         yield
     finally:
         sys.stdout, sys.stderr = originals
+        sys.excepthook = hook
         output.release()
         errors.release()
 

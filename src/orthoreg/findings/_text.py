@@ -5,6 +5,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from .._common.imports import import_cleanly
 from .._common.notation import left_side, target_word
 from . import _limits as limits
 from ._findings import (
@@ -46,6 +47,7 @@ def renderables(summary: Findings, truth: Sequence[str] | None = None) -> list[A
 
 def as_text(summary: Findings) -> str:
     """Return all findings as plain text, with the scores at the end."""
+    import_cleanly("rich.console")
     from rich.console import Console
 
     stream = io.StringIO()

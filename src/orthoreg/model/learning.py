@@ -150,7 +150,8 @@ def _fitted(recipes: Sequence[Recipe], data: Dataset | ChunkedDataset) -> _Fitte
                 "each estimates them from its own equations."
             )
         data = with_hidden_states(recipes[0], data)
-    rows, columns = run_rows(data, recipes[0].loss)
+    with one_thread(data.n_samples):
+        rows, columns = run_rows(data, recipes[0].loss)
     data = data.sample if isinstance(data, ChunkedDataset) else data
     runs: TrainingRuns | None = None
     if data.derivatives is None:

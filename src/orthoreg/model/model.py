@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from .._common.errors import InputError
+from .._common.imports import import_cleanly
 from .._common.parallel import one_thread
 from .._common.scikit import AbstractEstimator, check_is_fitted
 from .._persistence import write_model
@@ -388,6 +389,7 @@ class AbstractModel(AbstractWorkflow, AbstractEstimator):
         >>> round(model.score(3 * np.exp(-t)[:, None], t=t), 3)
         1.0
         """
+        import_cleanly("sklearn.metrics")
         from sklearn.metrics import r2_score
 
         check_is_fitted(self)

@@ -15,6 +15,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from .._common.errors import SimulationError
+from .._common.imports import import_cleanly
 from .._common.progress import progress
 from ._inputs import Inputs
 from ._limits import (
@@ -268,6 +269,7 @@ def by_jax(field: Field, slope: Slope | Switched, task: Task, now: State) -> Sta
     running = np.flatnonzero(now.status == RUNNING)
     if not running.size:
         return now
+    import_cleanly("jax")
     from ._compiled import SIZES, compiled_block
 
     abandoned, jumps = [running[:0]], isinstance(slope, Switched)
@@ -453,6 +455,7 @@ def integrate(
 
 def _jax_slope(field: Field | None) -> Any:
     def slope(t: Any, x: Any, u: Any) -> np.ndarray:
+        import_cleanly("jax")
         from ._compiled import evaluate
 
         return evaluate(field, t, x, u)

@@ -18,6 +18,7 @@ from .._common.errors import (
     quoted,
     require,
 )
+from .._common.imports import import_cleanly
 from .._common.progress import step
 from .._common.registry import part
 from ..data import Rows, held_out_rows
@@ -140,6 +141,7 @@ class Adam(AbstractSolver):
         """
         for package in ("jax", "optax"):
             require(package, "train", "Training by Adam")
+        import_cleanly("jax", "optax")
         tasks = [with_known_terms(task) for task in tasks]
         solutions: dict[int, Solution] = {}
         # all checks precede the first training
