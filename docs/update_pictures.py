@@ -1,5 +1,6 @@
 """Write screenshots of reports for README and docs, with Chromium: of the demo, of the pelts on a
-phone, and of the double pendulum if its table exists (`ORTHOREG_DATA`).
+phone, and of the double pendulum if its table exists (`ORTHOREG_DATA`). Also draw the swing of the
+example cart_pendulum.
 
 python docs/update_pictures.py [FOLDER]     # output folder of `orthoreg demo`, such as demo/
 """
@@ -13,6 +14,7 @@ import tempfile
 from pathlib import Path
 from typing import Literal
 
+import numpy as np
 from PIL import Image
 from playwright.sync_api import Browser, Page, sync_playwright
 
@@ -26,6 +28,7 @@ GAP = 20
 
 
 def main(demo: Path) -> None:
+    draw_swing()
     chromium = os.environ.get("ORTHOREG_CHROMIUM") or shutil.which("chromium")
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         pelts = runpy.run_path(str(ROOT / "examples" / "pelts.py"))
@@ -51,6 +54,26 @@ def main(demo: Path) -> None:
     for index, image in enumerate(screens):
         strip.paste(image, (index * (PHONE[0] + GAP), 0))
     strip.save(PICTURES / "report-phone.webp", quality=85)
+
+
+def draw_swing() -> None:
+    """Draw the path of the example that swings up a pendulum."""
+    from matplotlib import pyplot as plt
+
+    example = runpy.run_path(str(ROOT / "examples" / "cart_pendulum.py"))
+    path, step, planned = example["path"], example["STEP"], example["planned"]
+    figure, axes = plt.subplots(figsize=(6.4, 2.8), layout="constrained")
+    axes.plot(step * np.arange(len(path)), path[:, 1], label="angle, true cart")
+    axes.plot(
+        step * np.arange(len(planned)), planned[:, 1], "k--", linewidth=1, label="angle, plan"
+    )
+    axes.plot(step * np.arange(len(path)), path[:, 0], label="position, true cart")
+    axes.axhline(np.pi, color="0.7", linewidth=0.8, zorder=0)
+    axes.set_xlabel("time in s")
+    axes.set_ylabel("rad, m")
+    axes.legend(frameon=False)
+    figure.savefig(PICTURES / "cart-pendulum.png", dpi=130)
+    plt.close(figure)
 
 
 def opened(

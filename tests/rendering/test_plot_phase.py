@@ -9,6 +9,7 @@ from pictures import TIMES, layout_faults, lines_of, oscillator, said
 
 import orthoreg as og
 from orthoreg._common.errors import InputError
+from orthoreg.findings.charts import PICTURE, phase_chart
 from orthoreg.plotting import plot_forecast, plot_phase, plot_residual, plot_selection
 from orthoreg.rendering._flow import arrowheads, streamlines
 
@@ -202,3 +203,20 @@ def test_arrows_point_along_the_flow():
     tips, tails = heads[:, 0], heads[:, 1:].mean(axis=1)
     assert (tips[:, 1] < tails[:, 1]).all()
     assert_allclose(tips[:, 0], tails[:, 0], atol=1e-12)
+
+
+def test_equilibria_of_two_states_are_marked():
+    z = np.random.default_rng(0).uniform(-1.5, 1.5, (400, 2))
+    rates = np.column_stack([z[:, 1], z[:, 0] - z[:, 0] ** 3 - 0.3 * z[:, 1]])
+    model = og.OrthoReg("poly(3)", og.Zero()).fit(z, rates)
+    rollout = model.simulate([-0.1, 0.9], np.linspace(0, 20, 300))
+    data = og.Dataset.from_arrays(rollout.x, rollout.times, names=["x0", "x1"])
+    (portrait,) = phase_chart(model, data, PICTURE).portraits
+    low, high = portrait.low, portrait.high
+    ends = dict(zip(["x0", "x1"], zip(low, high, strict=True), strict=True))
+    assert_allclose(portrait.equilibria, [point.x for point in model.equilibria(ends)])
+    stable = dict(zip(portrait.equilibria[:, 0].round(6), portrait.is_stable, strict=True))
+    assert stable[1.0] and not stable[0.0]
+    figure = plot_phase(model, data)
+    labels = [text.get_text() for legend in figure.legends for text in legend.get_texts()]
+    assert {"stable equilibrium", "equilibrium, not stable"} <= set(labels)

@@ -12,3 +12,12 @@ SAME_ROOT = 1e-5  # of the box. Newton's method ends within about 1e-8 of a simp
 SINGULAR = 1e-6  # ratio of singular values, scaled by the box: a double root, or a line of roots
 ROUNDING = 1e-9  # of the largest eigenvalue: a smaller real part is zero
 EDGE = 1e-9  # of the box: roots on its boundary count as inside
+# Observers
+RATE_PER_STEP = 0.2  # |df/dx| times a Runge-Kutta step: an error of about 1e-6 per step
+MAX_SUBSTEPS = 64  # between two measurements
+TUNING_ROWS = 1500  # whose likelihood chooses the disturbance
+DISTURBANCE_SHARES = (0.0, 1e-3, 3e-3, 1e-2, 3e-2, 0.1, 0.3, 1.0, 3.0)
+"""Shares of a state's range that the disturbance adds over a run, the same for all states."""
+DISTURBANCE_FACTORS = (0.1, 0.3, 3.0)
+"""Of the share of one state. The likelihood is flat within a factor of about 2."""
+MIN_NOISE = 1e-6  # of a state's range. Exact measurements make the covariance singular

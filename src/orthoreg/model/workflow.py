@@ -1,6 +1,7 @@
 """`AbstractWorkflow`: what follows a fit, as thin methods: linear models, equilibria, control."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -8,12 +9,12 @@ import numpy as np
 from .. import export
 from .._common.errors import InputError, quoted, suggestion
 from .._common.scikit import check_is_fitted
-from ..data import as_numbers
+from ..data import Dataset, as_numbers
 from ..field.hybrid import switching_terms
 from .reading import AbstractReading
 
 if TYPE_CHECKING:  # imported when a method is called
-    from ..control import Equilibria, LinearModel
+    from ..control import Equilibria, LinearModel, Observer
 
 
 class AbstractWorkflow(AbstractReading):
@@ -109,6 +110,97 @@ class AbstractWorkflow(AbstractReading):
         return find_equilibria(
             self.field_, schema, box, inputs, self.fit_.estimates, self.state_range_
         )
+
+    def observer(
+        self, data: Dataset | None = None, *, noise: Any = None, disturbance: Any = None
+    ) -> "Observer":
+        """Return an extended Kalman filter, which estimates all states from the measured ones.
+
+        Before the first measurement, a state has the middle of the training data with half their
+        range as standard deviation.
+
+        Parameters
+        ----------
+        data
+            runs with the measured states and the inputs, from which the noise and the disturbance
+            are estimated if they are not given.
+        noise
+            standard deviations of the measured states, in order or as a dict by name. By default
+            those of `data`, or of the fit.
+        disturbance
+            standard deviation of a random change of each state, per square root of time (per step
+            for a map), in order or as a dict by name. By default the one with the highest
+            likelihood of `data`; zero without data: the equations are then taken as exact.
+
+        Returns
+        -------
+        observer
+            an `Observer`: `.update(y, u, dt)` takes one measurement and returns the state,
+            `.filter(data)` estimates the states of runs.
+
+        Examples
+        --------
+        >>> import numpy as np, orthoreg as og
+        >>> t = np.linspace(0, 20, 401)
+        >>> rng = np.random.default_rng(0)
+        >>> q = np.cos(t) + 0.05 * rng.standard_normal(401)
+        >>> data = og.Dataset.from_positions(q, t, names=["q"])
+        >>> observer = og.OrthoReg("poly(1)", og.Zero()).fit(data).observer(data)
+        >>> for measured in q:  # the velocity is not measured
+        ...     state = observer.update(measured, dt=0.05)
+        >>> bool(np.abs(state - [np.cos(20), -np.sin(20)]).max() < 0.05)
+        True
+        """
+        from .. import control
+
+        check_is_fitted(self)
+        self._check_closed("observer()")
+        schema = self.schema_
+        control.refuse_delays(schema, "observer()")
+        control.refuse_time(schema, "observer()")
+        names, kinds = schema.measured_states, self.input_interpolation_
+        measured = [schema.state_names.index(name) for name in names]
+        default = self._noise_of(data)
+        if noise is None and default is None:
+            raise InputError(
+                f"observer() needs the noise of {quoted(names)}: give noise=..., or data=..., from "
+                f"which it is estimated."
+            )
+        default = np.zeros(len(names)) if default is None else default
+        stds = control.stds_by_name(default if noise is None else noise, names, "noise", default)
+        floor = control.MIN_NOISE * (self.state_range_[1] - self.state_range_[0])
+        zero = np.zeros(len(schema.state_names))
+        kalman = control.Filter(
+            self.field_, tuple(measured), np.maximum(stds, floor[measured]), zero,
+            control.prior_of(schema, self.state_range_), schema.discrete,
+        )  # fmt: skip
+        if disturbance is not None:
+            given = control.stds_by_name(disturbance, schema.state_names, "disturbance", zero)
+            kalman = replace(kalman, disturbance=given**2)
+        elif data is not None:
+            size = self.state_range_[1] - self.state_range_[0]
+            kalman = replace(
+                kalman,
+                disturbance=control.likely_disturbance(kalman, data, schema, kinds, size),
+            )
+        return control.Observer(kalman, schema, kinds)
+
+    def _noise_of(self, data: Dataset | None) -> np.ndarray | None:
+        """Return the noise of the measured states, from data or else from the fit."""
+        names = self.schema_.measured_states
+        if data is not None:
+            missing = [name for name in names if name not in data.state_names]
+            if missing:
+                raise InputError(
+                    f"The data need the columns {quoted(missing)} of the model; they have "
+                    f"{quoted(data.state_names)}."
+                )
+            return data.plan.noise[[data.state_names.index(name) for name in names]]
+        matched = self.fit_.matched
+        if matched is None or matched.noise is None:
+            return None
+        noise = matched.noise[[self.state_names_.index(name) for name in names]]
+        return noise if np.isfinite(noise).all() else None
 
     def to_casadi(self) -> export.CasadiModel:
         """Return the model as CasADi functions, including the residual, for optimal control.

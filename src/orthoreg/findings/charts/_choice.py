@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from ..._common.errors import DataError, InputError, quoted, suggestion
+from ...control import Equilibria
 from ...data import Dataset, Schema
 from ...export import CoefficientUnits, equation_names
 from ...field.hybrid import HybridField
@@ -67,6 +68,9 @@ class AbstractFittedModel(Protocol):
     def decompose(self, X: Dataset) -> tuple[np.ndarray, np.ndarray]: ...
     def target_derivatives(self, data: Dataset) -> np.ndarray: ...
     def simulate(self, x0: np.ndarray, t: np.ndarray) -> Rollout: ...
+    def equilibria(
+        self, ranges: Mapping[str, tuple[float, float]], u: np.ndarray | None
+    ) -> Equilibria: ...
     def to_latex(self) -> list[str]: ...
 
 

@@ -9,6 +9,7 @@ from jaxtyping import Float
 
 from ..._common.errors import InputError
 from ..._common.notation import derivative_name, left_side, next_values
+from ...control import Equilibrium
 from ...data import Dataset
 from ._choice import (
     AbstractFittedModel,
@@ -47,7 +48,8 @@ class Portrait:
     regular grid, [row, column] at (y, x), in ranges of the states per time.
 
     `equations` and `network` are the parts of the flow, None without a network. A run is `broken`
-    if its points are too far apart to be joined by lines.
+    if its points are too far apart to be joined by lines. `equilibria` are those of models with two
+    states, at the mean input, with their kinds; `is_stable` marks the stable ones.
     """
 
     x_label: Label
@@ -60,6 +62,9 @@ class Portrait:
     runs: tuple[Float[np.ndarray, "_ 2"], ...]
     broken: tuple[bool, ...]
     starts: Float[np.ndarray, "R 2"]
+    equilibria: Float[np.ndarray, "E 2"]
+    kinds: tuple[str, ...] = ()
+    is_stable: tuple[bool, ...] = ()
 
 
 @final
@@ -158,6 +163,7 @@ def _portrait(
 
     lines = [_line(data, run, columns, high - low, detail) for run in runs.tolist()]
     labels = variable_labels(data)
+    points = _equilibria(model, data, columns, low, high)
     return Portrait(
         labels[pair[0]],
         labels[pair[1]],
@@ -169,7 +175,29 @@ def _portrait(
         tuple(line for line, _ in lines),
         tuple(broken for _, broken in lines),
         data.states[data.offsets[runs]][:, columns],
+        np.array([point.x[columns] for point in points]).reshape(-1, 2),
+        tuple(point.kind for point in points),
+        tuple(point.stability == "stable" for point in points),
     )
+
+
+def _equilibria(
+    model: AbstractFittedModel,
+    data: Dataset,
+    columns: list[int],
+    low: Float[np.ndarray, "2"],
+    high: Float[np.ndarray, "2"],
+) -> tuple[Equilibrium, ...]:
+    """Return the equilibria of a model with two states within a portrait, at the mean input. In a
+    model with more states, the flow of a portrait does not vanish at an equilibrium."""
+    if data.n_states != 2:
+        return ()
+    box = {data.state_names[c]: (low[i], high[i]) for i, c in enumerate(columns)}
+    u = None if data.inputs is None else data.inputs.mean(axis=0)
+    try:
+        return model.equilibria(box, u).points
+    except InputError:  # of delays, time or jumps
+        return ()
 
 
 def _line(

@@ -1,5 +1,7 @@
 """The learned flow under the measured runs."""
 
+from typing import Any
+
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PolyCollection
@@ -31,6 +33,8 @@ def draw_phase(chart: Phase, ax: GivenAxes = None) -> Figure:
         axes.set_ylim(portrait.low[1], portrait.high[1])
         has_flow |= _draw_flow(axes, portrait, shape[0] / shape[1])
         _draw_runs(axes, portrait)
+        for filled in (True, False):
+            _draw_equilibria(axes, portrait, filled)
         axes.set_xlabel(str(portrait.x_label))
         axes.set_ylabel(str(portrait.y_label))
         tidy(axes)
@@ -39,6 +43,9 @@ def draw_phase(chart: Phase, ax: GivenAxes = None) -> Figure:
                label="measured runs (dot: first row)"),
         Line2D([], [], color=FLOW, linewidth=1.0, label="learned flow"),
     ][: 2 if has_flow else 1]  # fmt: skip
+    for filled, label in ((True, "stable equilibrium"), (False, "equilibrium, not stable")):
+        if any(filled in portrait.is_stable for portrait in portraits):
+            handles.append(Line2D([], [], label=label, **_equilibrium_style(filled)))
     sizes = [size] * -(-len(portraits) // columns)
     return panels.finish("Learned flow and measured runs", chart.notes, handles, sizes=sizes)
 
@@ -79,6 +86,20 @@ def _draw_runs(axes: Axes, portrait: Portrait) -> None:
         portrait.starts[:, 0], portrait.starts[:, 1], "o", color=INK, markeredgewidth=0, zorder=4,
         markersize=3.5 if len(portrait.runs) < 50 else 2, label="first rows",
     )  # fmt: skip
+
+
+def _equilibrium_style(filled: bool) -> dict[str, Any]:
+    return {
+        "linestyle": "", "marker": "o", "markersize": 7, "markeredgewidth": 1.5,
+        "markeredgecolor": FITTED, "markerfacecolor": FITTED if filled else "white",
+    }  # fmt: skip
+
+
+def _draw_equilibria(axes: Axes, portrait: Portrait, filled: bool) -> None:
+    """Draw the equilibria that are stable (`filled`), or the others."""
+    points = portrait.equilibria[np.array(portrait.is_stable, dtype=bool) == filled]
+    if len(points):
+        axes.plot(points[:, 0], points[:, 1], zorder=5, **_equilibrium_style(filled))
 
 
 def _draw_rate(rate: Rate, note: str, ax: GivenAxes) -> Figure:

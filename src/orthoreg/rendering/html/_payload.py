@@ -98,6 +98,10 @@ def _portrait(portrait: Portrait) -> dict[str, Any]:
         "runs_y": _with_gaps(portrait.runs, 1),
         "starts_x": short(portrait.starts[:, 0]),
         "starts_y": short(portrait.starts[:, 1]),
+        "rests_x": short(portrait.equilibria[:, 0]),
+        "rests_y": short(portrait.equilibria[:, 1]),
+        "rests_kind": list(portrait.kinds),
+        "rests_symbol": ["circle" if stable else "circle-open" for stable in portrait.is_stable],
     }
 
 

@@ -134,6 +134,8 @@
       { x: one.runs_x, y: one.runs_y, mode: "lines", line: { color: c.ink, width: 1.3 }, opacity: 0.85, hoverinfo: "skip" },
       { x: one.starts_x, y: one.starts_y, mode: "markers", marker: { color: c.ink, size: 6 }, hovertemplate: hover },
     ];
+    traces.push({ x: one.rests_x, y: one.rests_y, text: one.rests_kind, mode: "markers", hovertemplate: "%{text}<br>%{x}, %{y}<extra></extra>",
+      marker: { color: c.accent, size: 10, symbol: one.rests_symbol, line: { color: c.accent, width: 2 } } });
     const width = $("chart-phase").clientWidth;
     const shape = layout(c, Math.min(520, Math.max(320, 0.62 * width)));
     shape.xaxis = axis(c, one.x_label, { range: one.x_range });
