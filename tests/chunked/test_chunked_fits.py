@@ -53,7 +53,7 @@ def small_samples(monkeypatch):
     """Bounded samples that are smaller than small data."""
     monkeypatch.setattr("orthoreg.data._limits.SUBSAMPLE_ROWS", 400)
     monkeypatch.setattr("orthoreg.data._limits.EXTENT_SAMPLE", 300)
-    monkeypatch.setattr("orthoreg.solving._partitioned.CENTERED_ROWS", 200)
+    monkeypatch.setattr("orthoreg.solving._limits.CENTERED_ROWS", 200)
     monkeypatch.setattr("orthoreg.fitting._route.SEARCHED", 250)
 
 

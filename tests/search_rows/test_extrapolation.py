@@ -116,7 +116,7 @@ def test_cells_add_up_to_the_moments_of_each_part(swings):
 
 def test_groups_are_merged_where_cells_would_be_too_many(swings, monkeypatch):
     features, partition = features_of(swings), og.Extrapolation().divide(swings)(swings)
-    monkeypatch.setattr("orthoreg.solving._partitioned._MAX_CELL_NUMBERS", 120 * 12**2)
+    monkeypatch.setattr("orthoreg.solving._limits.MAX_CELL_NUMBERS", 120 * 12**2)
     cells = gather_partitioned(features, swings, partition)
     assert len(cells.count) <= 120 and cells.count.sum() == len(swings.targets)
 

@@ -13,8 +13,7 @@ from scipy.sparse import csr_array
 import orthoreg as og
 from orthoreg._common.errors import DataError
 from orthoreg.data import Partition, Rows, extrapolation_rule
-from orthoreg.solving import _moments as module
-from orthoreg.solving import gather, gather_partitioned, no_basis
+from orthoreg.solving import Moments, _limits, gather, gather_partitioned, no_basis
 from orthoreg.solving._partitioned import _fewer_cuts
 from orthoreg.terms import bind
 
@@ -24,7 +23,7 @@ seeds = st.integers(0, 10_000)
 
 @pytest.fixture(scope="module", autouse=True)
 def short_blocks():
-    with mock.patch.object(module, "_NUMBERS", 1):
+    with mock.patch.object(_limits, "BLOCK_NUMBERS", 1):
         yield
 
 
@@ -151,7 +150,7 @@ def test_moments_of_a_turned_basis(seed):
 
     def moments(psi):
         columns = np.hstack([features, psi, targets])
-        return module.Moments(30, columns.T @ columns, 3, psi.shape[1])
+        return Moments(30, columns.T @ columns, 3, psi.shape[1])
 
     found, expected = moments(basis).turned_basis(axes), moments(basis @ axes)
     assert_allclose(found.total, expected.total, rtol=1e-10, atol=1e-10)

@@ -9,13 +9,13 @@ from ._equation import quadratic_form as quadratic_form
 from ._equation import residual_overlaps as residual_overlaps
 from ._equation import residual_square as residual_square
 from ._equation import squared_error as squared_error
-from ._exact import RIDGES as RIDGES
 from ._exact import Exact as Exact
 from ._exact import HeldOut as HeldOut
 from ._exact import TwoStage as TwoStage
 from ._exact import exact_path as exact_path
 from ._exact import fold_moments as fold_moments
 from ._holding import apply_constraints as apply_constraints
+from ._limits import RIDGES as RIDGES
 from ._moments import Moments as Moments
 from ._moments import gather as gather
 from ._moments import no_basis as no_basis

@@ -30,13 +30,7 @@ from jaxtyping import Bool, Float
 from scipy.linalg import lapack
 
 from .._common.errors import InputError
-
-_FULL_RANK = 1e-6  # minimum pivot of the Cholesky factor, relative to the column's size
-_MAX_ROUNDS = 25
-_PATIENCE = 4  # rounds without a decrease in the number of coefficients to correct
-_TOLERANCE = 1e-11  # relative to the slopes
-_ROUNDING = 1e-13  # relative to the coefficients, in units in which all columns have equal size
-_MET = 1e-9  # relative to the size of the equalities
+from . import _limits as limits
 
 
 @final
@@ -82,11 +76,11 @@ def pivot(
     w, multipliers = solution
     if l1 == 0 and not held.any() and (w >= low).all() and (w <= high).all():
         return w
-    size = _TOLERANCE * max(float(np.abs(r).max()), l1, 1e-300)
+    size = limits.SLOPE_ROUNDING * max(float(np.abs(r).max()), l1, 1e-300)
     root = np.sqrt(Q.diagonal())
-    room = _ROUNDING * float((np.abs(w) * root).max()) / root
-    fewest, patience = len(r) + 1, _PATIENCE
-    for _ in range(_MAX_ROUNDS):
+    room = limits.COEFFICIENT_ROUNDING * float((np.abs(w) * root).max()) / root
+    fewest, patience = len(r) + 1, limits.PIVOT_PATIENCE
+    for _ in range(limits.MAX_PIVOT_ROUNDS):
         leaving = ((w < a - room) | (w > b + room)) & ~held
         descent = 2 * (r - Q @ w)
         left, right = slope_limits(w, problem)
@@ -104,7 +98,7 @@ def pivot(
             # coefficients tied to a coefficient at zero are zero up to rounding
             return np.where(np.abs(w) <= room, 0.0, w) if l1 or len(e) else w
         if n_wrong < fewest:
-            fewest, patience = n_wrong, _PATIENCE
+            fewest, patience = n_wrong, limits.PIVOT_PATIENCE
         elif patience == 0:
             return None
         patience -= 1
@@ -211,7 +205,10 @@ def _reduced(
     schur = products[:, 1:]
     factor, multipliers, failed = lapack.dposv(schur.T, products[:, 0] - e)  # type: ignore[attr-defined]
     # relative to the size of each row, because equalities have different units
-    if failed or (factor.diagonal() <= _FULL_RANK * np.sqrt(schur.diagonal())).any():
+    if (
+        failed
+        or (factor.diagonal() <= limits.MIN_PIVOT_OF_COLUMN * np.sqrt(schur.diagonal())).any()
+    ):
         return None
     w = solved[:, 0] - solved[:, 1:] @ multipliers
     # correct the rounding error of the equalities, which a nearly singular Q magnifies
@@ -222,7 +219,7 @@ def _reduced(
 def _factor(matrix: Float[np.ndarray, "f f"]) -> Float[np.ndarray, "f f"] | None:
     """Return the Cholesky factor, or None without full rank."""
     factor, failed = lapack.dpotrf(matrix.T)  # type: ignore[attr-defined]
-    small = _FULL_RANK * np.sqrt(np.maximum(matrix.diagonal(), 0.0))
+    small = limits.MIN_PIVOT_OF_COLUMN * np.sqrt(np.maximum(matrix.diagonal(), 0.0))
     return None if failed or (factor.diagonal() <= small).any() else factor
 
 
@@ -234,18 +231,12 @@ def _is_met(
 ) -> bool:
     if not len(e):
         return True
-    size = _MET * max(float(np.abs(E).max() * np.abs(w).max()), float(np.abs(e).max()))
+    size = limits.EQUALITY_TOLERANCE * max(
+        float(np.abs(E).max() * np.abs(w).max()), float(np.abs(e).max())
+    )
     return bool((np.abs(E @ w - e) <= size + np.abs(E) @ room).all())
 
 
-_PRIMAL_TOLERANCE = 1e-7  # of the constraints, in units in which columns of Q have equal size
-_MAX_ITERATIONS = 10_000
-_MIN_CURVATURE = 1e-8  # of Q in units in which all columns have equal size; P increases it
-_RANK = 1e-12  # singular values of the equalities below this fraction of the largest are zero
-_FEASIBLE = 1e-9  # relative to the size of the equalities
-_PROXIMITY = 1e-7  # of each squared term: well above rounding, well below determined values
-_MAX_PROXIMAL_STEPS = 30
-_PROXIMAL_TOLERANCE = 1e-14  # relative to the slopes
 _INFEASIBLE = -1  # status of DAQP
 _EQUALITY = 5  # kind of constraint in DAQP
 
@@ -271,16 +262,16 @@ def minimise(
 def _proximal(problem: Constrained) -> Float[np.ndarray, " K"]:
     """Return the minimizer by proximal-point iterations, for a Q of any rank.
 
-    Each iteration minimizes the objective + |w - w_last|_P^2, P = _PROXIMITY diag(Q), a problem of
+    Each iteration minimizes the objective + |w - w_last|_P^2, P = PROXIMITY diag(Q), a problem of
     full rank. The remaining slope is 2 P (w_last - w_next), so two or three iterations converge to
     rounding error.
     """
     Q, r, l1, _, _, _, _ = problem
     size = np.diag(Q)
-    P = _PROXIMITY * np.where(size > 0, size, size.max(initial=0.0) or 1.0)
+    P = limits.PROXIMITY * np.where(size > 0, size, size.max(initial=0.0) or 1.0)
     w = np.zeros(len(r))
-    rounding = _PROXIMAL_TOLERANCE * max(float(np.abs(r).max(initial=0.0)), l1)
-    for k in range(_MAX_PROXIMAL_STEPS):
+    rounding = limits.PROXIMAL_TOLERANCE * max(float(np.abs(r).max(initial=0.0)), l1)
+    for k in range(limits.MAX_PROXIMAL_STEPS):
         proximal = problem._replace(Q=Q + np.diag(P), r=r + P * w)
         next_w = pivot(proximal, start=w if k else None)
         if next_w is None:
@@ -304,8 +295,8 @@ def by_daqp(problem: Constrained) -> Float[np.ndarray, " K"]:
     Q, r, E, lower, upper = Q * np.outer(unit, unit), r * unit, E * unit, low / unit, high / unit
     E, e = _independent(E, e)
     values, axes = np.linalg.eigh(Q)
-    if values.min(initial=np.inf) < _MIN_CURVATURE:  # rounding errors
-        Q = (axes * np.maximum(values, _MIN_CURVATURE)) @ axes.T
+    if values.min(initial=np.inf) < limits.MIN_CURVATURE:  # rounding errors
+        Q = (axes * np.maximum(values, limits.MIN_CURVATURE)) @ axes.T
     H, h = 2 * Q, -2 * r
     if l1:
         H, h, E = (
@@ -320,7 +311,7 @@ def by_daqp(problem: Constrained) -> Float[np.ndarray, " K"]:
     kind = np.repeat(np.array([0, _EQUALITY], dtype=np.int32), [len(h), len(e)])
     z, _, status, info = daqp.solve(
         H, h, np.ascontiguousarray(E), np.append(upper, e), np.append(lower, e), kind,
-        primal_tol=_PRIMAL_TOLERANCE, iter_limit=_MAX_ITERATIONS,
+        primal_tol=limits.DAQP_TOLERANCE, iter_limit=limits.MAX_DAQP_ITERATIONS,
     )  # fmt: skip
     if status == _INFEASIBLE:
         raise _infeasible()
@@ -341,9 +332,9 @@ def _independent(
     unit = np.where(size > 0, size, 1.0)
     left, values, right = np.linalg.svd(E / unit[:, None], full_matrices=False)
     along = left.T @ (e / unit)
-    independent = values > _RANK * values.max(initial=0.0)
+    independent = values > limits.EQUALITY_RANK * values.max(initial=0.0)
     missed = e / unit - left[:, independent] @ along[independent]
-    if (np.abs(missed) > _FEASIBLE * np.abs(e / unit).max(initial=1.0)).any():
+    if (np.abs(missed) > limits.EQUALITY_TOLERANCE * np.abs(e / unit).max(initial=1.0)).any():
         raise _infeasible()
     return right[independent], along[independent] / values[independent]
 

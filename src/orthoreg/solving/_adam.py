@@ -24,6 +24,7 @@ from .._common.registry import part
 from ..data import Rows, held_out_rows
 from ..field.hybrid import HybridField
 from ..losses import Segments
+from . import _limits as limits
 from ._equation import Spectrum, objective
 from ._holding import active_terms, held_by, orthogonal_to, satisfy_constraints, with_known_terms
 from ._moments import Moments, gather, no_basis
@@ -44,9 +45,6 @@ if TYPE_CHECKING:
     from ._training import Loop
 else:
     Loop = Any  # imported at training time, because its module imports JAX and Optax
-
-_MIN_SHARE = 1e-9  # fraction of the largest variance. Projection on less fails in single precision
-_MAX_NUMBER = 1e18  # the square is near the limit of single precision
 
 
 @part
@@ -418,7 +416,9 @@ def objective_of(tasks: list[Task], rows: Rows, normalize: bool) -> Objective:
         target_scale=target_scale,
         error_scale=target_scale * time_factor,
         allowed=allowed,
-        whitening=whitening(scaled.A, allowed, min_share=_MIN_SHARE) if projects else None,
+        whitening=whitening(scaled.A, allowed, min_share=limits.MIN_EIGENVALUE_SINGLE)
+        if projects
+        else None,
         counted=(True, *np.any(weights > 0, axis=0).tolist()),
         held=held_by(task, (feature_scale, target_scale)) if _key(task) else None,
         term_parameters=np.array(task.features.values),
@@ -430,7 +430,7 @@ def _theta(setting: Objective, segments: Segments, rows: Rows) -> np.ndarray:
     points = np.asarray(segments.points).reshape(-1, segments.points.shape[-1])
     theta = setting.features(points) / setting.feature_scale
     largest = np.abs(theta).max(axis=0, initial=0.0)
-    if (largest > _MAX_NUMBER).any():
+    if (largest > limits.MAX_SINGLE_PRECISION).any():
         worst = int(np.argmax(largest))
         raise DataError(
             f"Library term '{setting.features.names[worst]}' reaches {largest[worst]:.1e} on the "
@@ -440,7 +440,10 @@ def _theta(setting: Objective, segments: Segments, rows: Rows) -> np.ndarray:
     sizes = [np.abs(part).max(initial=0.0) for part in (points, segments.targets)]
     if segments.steps.size:  # predictions evaluate unscaled terms
         sizes.append(float(np.max(setting.feature_scale, initial=0.0)))
-    if max(sizes) > _MAX_NUMBER or np.min(setting.target_scale) < 1 / _MAX_NUMBER:
+    if (
+        max(sizes) > limits.MAX_SINGLE_PRECISION
+        or np.min(setting.target_scale) < 1 / limits.MAX_SINGLE_PRECISION
+    ):
         raise DataError(
             f"The data ({quoted(rows.names)}) or their derivatives are too large or too small "
             f"for Adam's single precision. Rescale them or use solver=Exact()."

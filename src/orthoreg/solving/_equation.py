@@ -16,11 +16,10 @@ from typing import final
 import numpy as np
 from jaxtyping import Float, Int
 
+from . import _limits as limits
 from ._moments import Moments
 from ._problem import QuadraticProblem, independent_terms
 from ._solver import EquationFit, Regularization
-
-_NEGLIGIBLE = 1e-12
 
 
 @final
@@ -66,7 +65,7 @@ class Reduction:
     ) -> "Reduction":
         """Return the reduction. With rho = inf, there is no residual."""
         weight = (1 + magnitude) * spectrum.values + ridge
-        floor = _NEGLIGIBLE * max(float(weight.max(initial=0.0)), 1e-300)
+        floor = limits.MIN_EIGENVALUE * max(float(weight.max(initial=0.0)), 1e-300)
         inverse = np.where(weight > floor, 1 / np.maximum(weight, floor), 0.0)
         B = spectrum.B[terms]
         S = (B * inverse) @ B.T
@@ -77,7 +76,7 @@ class Reduction:
     def _response(self, lam: float) -> np.ndarray:
         """Return lam (I + lam S)^-1, or S^+ in the limit of infinite lam."""
         if math.isinf(lam):
-            large = self.s > _NEGLIGIBLE * max(float(self.s.max(initial=0.0)), 1e-300)
+            large = self.s > limits.MIN_EIGENVALUE * max(float(self.s.max(initial=0.0)), 1e-300)
             diagonal = np.where(large, 1 / np.where(large, self.s, 1.0), 0.0)
         else:
             diagonal = lam / (1 + lam * self.s)

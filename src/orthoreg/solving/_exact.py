@@ -17,6 +17,7 @@ from .._common.progress import step, track
 from .._common.registry import part
 from ..data import AnyRows, outward_fold_rule
 from ..physics import Knowledge
+from . import _limits as limits
 from ._equation import Reduction, Spectrum, objective, squared_error
 from ._moments import Moments, gather, no_basis
 from ._problem import QuadraticProblem, independent_terms
@@ -31,12 +32,6 @@ from ._solver import (
     scales,
 )
 from ._system import System, systems
-
-RIDGES = (*(10.0 ** np.arange(-12, 2)), np.inf)
-"""Candidates for rho. Infinite rho means no residual."""
-
-TIE = 0.05  # relative. Squared errors with smaller differences are equally good
-NEGLIGIBLE = 1e-10  # fraction of the squared target. Smaller errors need no residual
 
 
 @final
@@ -66,7 +61,7 @@ class HeldOut:
     def ridges(
         self,
         system: System,
-        ridges: Sequence[float] = RIDGES,
+        ridges: Sequence[float] = limits.RIDGES,
         given: Float[np.ndarray, "g K"] | None = None,
     ) -> list[float]:
         """Return the largest rho of each equation whose error is as good as the best.
@@ -129,7 +124,7 @@ class HeldOut:
         best = errors[np.argmin(errors.mean(axis=1))]
         excess = errors - best
         standard_error = excess.std(axis=1, ddof=1) / np.sqrt(len(self.splits))
-        tie = max(TIE * best.mean(), floor)
+        tie = max(limits.TIE * best.mean(), floor)
         return excess.mean(axis=1) <= np.maximum(standard_error, tie)
 
     def size(self, equation: int) -> float:
@@ -143,11 +138,7 @@ class HeldOut:
 
 def explained_below(target_mse: float, size: float) -> float:
     """Return the squared error at which a target with mean square `size` is explained."""
-    return max(float(target_mse), NEGLIGIBLE * size)
-
-
-FOLDS = 5
-_ROUNDING = 1e-15  # fraction of the largest eigenvalue of D. Smaller eigenvalues are rounding
+    return max(float(target_mse), limits.NEGLIGIBLE_ERROR * size)
 
 
 @part
@@ -241,7 +232,7 @@ class Exact(AbstractSolver):
         total = total.scaled(*sizes)
         target_mse = np.zeros(total.n_targets) if target_mse is None else target_mse
         needs_ridge = ridge is None and total.n_basis > 0
-        ridges = RIDGES if needs_ridge else (float(ridge or 0.0),)
+        ridges = limits.RIDGES if needs_ridge else (float(ridge or 0.0),)
         scaled = [fold.scaled(*sizes) for fold in folds] if needs_ridge else []
         bases = _Bases(total, scaled, target_mse / sizes[1] ** 2, basis_of)
         equations: dict[int, EquationFit] = {}
@@ -371,7 +362,9 @@ class _Bases:
             spectrum = Spectrum.of(total)
             held_out = HeldOut((), self._target_mse)
             if folds:  # hundreds of smooth functions span far fewer dimensions
-                axes = spectrum.vectors[:, spectrum.values > _ROUNDING * spectrum.values[-1]]
+                axes = spectrum.vectors[
+                    :, spectrum.values > limits.MIN_BASIS_EIGENVALUE * spectrum.values[-1]
+                ]
                 reduced = [fold.turned_basis(axes) for fold in folds]
                 held_out = HeldOut.of(reduced, self._target_mse)
             self._known[key] = (spectrum, held_out)
@@ -381,7 +374,7 @@ class _Bases:
 
 def fold_moments(task: Task, rows: AnyRows) -> tuple[Moments, ...]:
     """Return the moments of terms and network for each outward fold of the rows."""
-    count = min(FOLDS, len(rows))
+    count = min(limits.RIDGE_FOLDS, len(rows))
     folds = gather(
         task.features, task.basis, rows, folds=count, fold_of_row=outward_fold_rule(rows, count)
     )

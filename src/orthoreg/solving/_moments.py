@@ -1,6 +1,6 @@
 """Second moments of features, basis functions and targets, gathered in one pass over the data."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, final
 
@@ -11,9 +11,7 @@ from .._common.arrays import Arrays
 from .._common.errors import DataError
 from .._common.progress import track
 from ..data import AnyRows, FoldRule, Rows
-
-_BLOCK = 512  # rows. Minimum size of a block
-_NUMBERS = 2**16  # numbers in a block with few columns
+from . import _limits as limits
 
 
 @final
@@ -31,14 +29,10 @@ class Moments:
     n_basis: int
 
     def __add__(self, other: "Moments") -> "Moments":
-        return Moments(
-            self.count + other.count, self.total + other.total, self.n_features, self.n_basis
-        )
+        return replace(self, count=self.count + other.count, total=self.total + other.total)
 
     def __sub__(self, other: "Moments") -> "Moments":
-        return Moments(
-            self.count - other.count, self.total - other.total, self.n_features, self.n_basis
-        )
+        return replace(self, count=self.count - other.count, total=self.total - other.total)
 
     @property
     def n_targets(self) -> int:
@@ -93,16 +87,14 @@ class Moments:
     ) -> "Moments":
         """Return the moments of features and targets divided by these scales."""
         scale = np.concatenate([features, np.ones(self.n_basis), targets])
-        return Moments(
-            self.count, self.total / np.outer(scale, scale), self.n_features, self.n_basis
-        )
+        return replace(self, total=self.total / np.outer(scale, scale))
 
     def with_basis_minus(self, projection: Float[np.ndarray, "K H"]) -> "Moments":
         """Return the moments with psi - theta M in place of psi."""
         change = np.eye(len(self.total))
         features, basis, _ = self._parts
         change[features, basis] = -projection
-        return Moments(self.count, change.T @ self.total @ change, self.n_features, self.n_basis)
+        return replace(self, total=change.T @ self.total @ change)
 
     def without(self, terms: Int[np.ndarray, " q"]) -> "Moments":
         """Return the moments of the residuals of all columns after least squares on these terms."""
@@ -111,7 +103,7 @@ class Moments:
             self.total
             - self.total[:, terms] @ np.linalg.pinv(gram, hermitian=True) @ (self.total[terms])
         )
-        return Moments(self.count, residual, self.n_features, self.n_basis)
+        return replace(self, total=residual)
 
     def turned_basis(self, axes: Float[np.ndarray, "H r"]) -> "Moments":
         """Return the moments with psi @ axes in place of psi."""
@@ -125,16 +117,15 @@ class Moments:
         total[n : n + r, n : n + r] = axes.T @ partial[basis]
         total[positions, n : n + r] = partial[unchanged]
         total[n : n + r, positions] = partial[unchanged].T
-        return Moments(self.count, total, n, r)
+        return replace(self, total=total, n_basis=r)
 
     def only_basis(self, chosen: Bool[np.ndarray, " H"]) -> "Moments":
         """Return the moments with a selection of the basis functions."""
         features, _, targets = self._parts
         n = self.n_features
         columns = np.r_[features, n + np.flatnonzero(chosen), slice(targets.start, len(self.total))]
-        return Moments(
-            self.count, self.total[np.ix_(columns, columns)], n, int(np.count_nonzero(chosen))
-        )
+        total = self.total[np.ix_(columns, columns)]
+        return replace(self, total=total, n_basis=int(np.count_nonzero(chosen)))
 
 
 def gather(
@@ -181,7 +172,7 @@ def _gather(
     n_basis = basis(rows.points[:1]).shape[1]
     size = n_features + n_basis + rows.targets.shape[1]
     totals = np.zeros((folds, size, size))
-    length = max(_BLOCK, _NUMBERS // size)
+    length = max(limits.MIN_BLOCK_ROWS, limits.BLOCK_NUMBERS // size)
     if fold_of_row is None:
         counts = [len(rows)] + [0] * (folds - 1)
         blocks: list[tuple[int, Any]] = [
@@ -225,8 +216,8 @@ def no_basis(points: Float[np.ndarray, "M V"]) -> Float[np.ndarray, "M 0"]:
 def not_finite(features: Any, rows: Rows) -> DataError:
     """Return an error that names the first term and point with a value that cannot be squared."""
     points = rows.points
-    for first in range(0, len(points), _BLOCK):
-        values = features(points[first : first + _BLOCK])
+    for first in range(0, len(points), limits.MIN_BLOCK_ROWS):
+        values = features(points[first : first + limits.MIN_BLOCK_ROWS])
         bad = np.argwhere(~(np.abs(values) < 1e150))
         if bad.size:
             row, term = bad[0]

@@ -14,6 +14,7 @@ from .._common.arrays import Arrays, namespace, pytree
 from ..field import AbstractBasis
 from ..losses import AbstractLoss, Segments
 from ..terms import FeatureMap
+from . import _limits as limits
 from ._moments import overlaps
 
 Scalar = Float[Arrays, ""] | float
@@ -38,7 +39,10 @@ def orthogonality(
 
 
 def whitening(
-    A: Float[np.ndarray, "K K"], allowed: Bool[np.ndarray, "c K"], *, min_share: float = 1e-12
+    A: Float[np.ndarray, "K K"],
+    allowed: Bool[np.ndarray, "c K"],
+    *,
+    min_share: float = limits.MIN_EIGENVALUE,
 ) -> Float[np.ndarray, "c K K"]:
     """Return R with R'AR = I on the terms of each equation: theta R is orthonormal.
 

@@ -17,11 +17,8 @@ from jaxtyping import Bool, Float, Int
 from .._common.errors import DataError
 from ..data import AnyRows, Partition, PartitionRule, Rows
 from ..terms import Expression, monomial, variables_of
+from . import _limits as limits
 from ._moments import Moments, not_finite
-
-CENTERED_ROWS = 5000
-"""Maximum rows for computing sizes and correlations of terms."""
-_FLAT = 1e-12  # fraction of the root mean square. A smaller standard deviation is rounding
 
 Part = tuple[int, ...] | Expression
 """Exponents of a monomial of (z - mean), or a term that is not a monomial."""
@@ -45,7 +42,7 @@ class CenteredTerms:
     @classmethod
     def of(cls, features: Any, variables: Float[np.ndarray, "N V"]) -> "CenteredTerms":
         """Return the centered terms of a `FeatureMap`, from a sample of rows."""
-        rows = variables[:: -(-len(variables) // CENTERED_ROWS)]
+        rows = variables[:: -(-len(variables) // limits.CENTERED_ROWS)]
         mean = rows.mean(axis=0)
         expansions = [_expanded(term, mean) for term in features.terms]
         parts = list(dict.fromkeys(part for weights in expansions for part in weights))
@@ -54,7 +51,7 @@ class CenteredTerms:
         values = np.array([_values(part, rows - mean, term_values) for part in parts])
         values = values.reshape(len(parts), len(rows))
         std, size = values.std(axis=1), np.sqrt((values**2).mean(axis=1))
-        std = np.where(std > _FLAT * size, std, 0.0)
+        std = np.where(std > limits.CONSTANT_TERM_STD * size, std, 0.0)
         unit = np.where(std > 0, std, 1.0)[:, None]
         standard = (values - values.mean(axis=1, keepdims=True)) / unit
         uses = [_uses(part) for part in parts]
@@ -149,18 +146,6 @@ def _uses(part: Part) -> frozenset[int]:
     return frozenset(i for i, power in enumerate(part) if power)
 
 
-_BLOCK = 16384
-_MAX_CELL_NUMBERS = 2**24  # total of all cells; groups are merged until they fit
-_MANY_COLUMNS, _MAX_CUT_NUMBERS = (
-    512,
-    2**26,
-)  # from this number of columns, cuts are omitted until cells fit
-_MIN_CELLS = 4  # regardless of the number of columns
-_BLOCK_NUMBERS = 2**23  # numbers in a block of rows
-_MAX_TERM_VALUE = 1e100
-_MAX_COUNTED_CODE = 2**20
-
-
 @final
 @dataclass(frozen=True, eq=False)
 class PartitionedMoments:
@@ -208,7 +193,7 @@ class PartitionedMoments:
             / rows,
             level=level,
         )
-        max_cells = _MAX_CELL_NUMBERS // self.total.shape[1] ** 2
+        max_cells = limits.MAX_CELL_NUMBERS // self.total.shape[1] ** 2
         while True:
             count, total, group, outer = both._merged(level)
             if len(count) <= max_cells or not group.any():
@@ -316,7 +301,7 @@ def gather_partitioned(
     A rule returns the partition of any chunk of the rows.
     """
     with np.errstate(all="ignore"):  # a later check names terms that are not finite
-        centered = CenteredTerms.of(features, rows.subsample(CENTERED_ROWS).points)
+        centered = CenteredTerms.of(features, rows.subsample(limits.CENTERED_ROWS).points)
 
     def of_chunk(chunk: Rows) -> PartitionedMoments:
         chunk_partition = partition if isinstance(partition, Partition) else partition(chunk)
@@ -331,8 +316,8 @@ def _gather_partitioned(
     n_features = features(rows.points[:1]).shape[1]
     size = n_features + rows.targets.shape[1]
     partition = _fewer_cuts(partition, size)
-    cell_of_row, group, outer, level = _cells(partition, _MAX_CELL_NUMBERS // size**2)
-    length = int(np.clip(_BLOCK_NUMBERS // size, 256, _BLOCK))
+    cell_of_row, group, outer, level = _cells(partition, limits.MAX_CELL_NUMBERS // size**2)
+    length = int(np.clip(limits.MAX_BLOCK_NUMBERS // size, 256, limits.MAX_BLOCK_ROWS))
     dtype = np.uint16 if len(group) <= 2**16 else np.int64  # radix sort of small integers is faster
     order = np.argsort(cell_of_row.astype(dtype), kind="stable")
     total = np.zeros((len(group), size, size))
@@ -350,8 +335,12 @@ def _gather_partitioned(
                 total[cells[a]] += block[:, a:b] @ block[:, a:b].T
         if partition.extrapolated is not None:
             extrapolated = features(partition.extrapolated[chosen])
-            if not np.abs(extrapolated).max() < _MAX_TERM_VALUE:  # a term may be undefined there
-                extrapolated = extrapolated[(np.abs(extrapolated) < _MAX_TERM_VALUE).all(axis=1)]
+            if (
+                not np.abs(extrapolated).max() < limits.MAX_TERM_VALUE
+            ):  # a term may be undefined there
+                extrapolated = extrapolated[
+                    (np.abs(extrapolated) < limits.MAX_TERM_VALUE).all(axis=1)
+                ]
             gram += extrapolated.T @ extrapolated
             n_extrapolated += len(extrapolated)
     if not np.isfinite(total).all():
@@ -368,9 +357,9 @@ def _fewer_cuts(partition: Partition, size: int) -> Partition:
 
     The result is the same for every chunk.
     """
-    if size <= _MANY_COLUMNS:
+    if size <= limits.MANY_COLUMNS:
         return partition
-    max_cuts = int(np.log2(max(_MAX_CUT_NUMBERS // size**2, _MIN_CELLS)))
+    max_cuts = int(np.log2(max(limits.MAX_CUT_NUMBERS // size**2, limits.MIN_CUT_CELLS)))
     width = partition.outer.shape[1]
     if width <= max_cuts:
         return partition
@@ -405,7 +394,7 @@ def _distinct(
     Small numbers are counted, which is faster than sorting.
     """
     largest = int(code.max(initial=0))
-    if largest > max(len(code), _MAX_COUNTED_CODE):
+    if largest > max(len(code), limits.MAX_COUNTED_CODE):
         return np.unique(code, return_inverse=True)
     occurs = np.bincount(code) > 0
     return np.flatnonzero(occurs), (np.cumsum(occurs) - 1)[code]

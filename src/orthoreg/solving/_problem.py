@@ -18,13 +18,8 @@ from jaxtyping import Bool, Float, Int
 from scipy.linalg import lapack, solve_triangular
 
 from .._common.errors import InputError
+from . import _limits as limits
 from ._active_set import Constrained, minimise, slope_limits
-
-_FULL_RANK = 1e-7  # minimum pivot of the Cholesky factor, relative to the root of the largest entry
-_CUTOFF = 1e-13  # singular values below this fraction of the largest count as zero
-
-_TOLERANCE = 1e-12
-_ROUNDING = 4 * np.finfo(float).eps
 
 
 def solve_symmetric(
@@ -38,9 +33,9 @@ def solve_symmetric(
     if not len(r):
         return np.zeros(0)
     factor, solution, failed = lapack.dposv(Q, r)  # type: ignore[attr-defined]
-    if not failed and factor.diagonal().min() > _FULL_RANK * np.sqrt(Q.diagonal().max()):
+    if not failed and factor.diagonal().min() > limits.MIN_PIVOT * np.sqrt(Q.diagonal().max()):
         return solution
-    return np.linalg.lstsq(Q, r, rcond=_CUTOFF)[0]
+    return np.linalg.lstsq(Q, r, rcond=limits.SINGULAR_CUTOFF)[0]
 
 
 @final
@@ -82,13 +77,15 @@ def independent_terms(
             row = solve_triangular(lower, C[independent, term], lower=True, check_finite=False)
             weights = solve_triangular(lower.T, row, check_finite=False)
         distance = C[term, term] - row @ row
-        hidden = _ROUNDING * (1 + np.abs(weights).sum()) ** 2
-        if nonzero[term] and distance > max(_TOLERANCE, hidden):
+        hidden = 4 * np.finfo(float).eps * (1 + np.abs(weights).sum()) ** 2
+        if nonzero[term] and distance > max(limits.INDEPENDENT_SQUARE, hidden):
             factor[size, :size] = row
             factor[size, size] = np.sqrt(distance)
             independent.append(term)
             continue
-        large = np.flatnonzero(np.abs(weights) > 1e-6) if nonzero[term] else []
+        large = (
+            np.flatnonzero(np.abs(weights) > limits.MIN_DEPENDENCE_WEIGHT) if nonzero[term] else []
+        )
         dependences.append(
             Dependence(
                 term,
@@ -97,10 +94,6 @@ def independent_terms(
             )
         )
     return np.array(independent, dtype=np.int64), dependences
-
-
-_SLOPE_ROUNDING = 1e-11  # relative to the sizes of the summands of a slope
-_RANK = 1e-12  # singular values of the equalities below this fraction of the largest are zero
 
 
 def constrained_gap(problem: Constrained, w: Float[np.ndarray, " K"], max_norm: float) -> float:
@@ -117,11 +110,11 @@ def constrained_gap(problem: Constrained, w: Float[np.ndarray, " K"], max_norm: 
     m = _multipliers(slope, E, down, up, free)
     slope, size = slope + m @ E, size + np.abs(m) @ np.abs(E)
     balanced = -np.clip(-slope, down, up)
-    slope = np.where(np.abs(slope - balanced) <= _SLOPE_ROUNDING * size, balanced, slope)
+    slope = np.where(np.abs(slope - balanced) <= limits.SLOPE_ROUNDING * size, balanced, slope)
     radius = max_norm / l1 if l1 else np.inf
-    limits = np.maximum(low, -radius), np.minimum(high, radius)
+    ends = np.maximum(low, -radius), np.minimum(high, radius)
     value_at_w = slope * w + l1 * np.abs(w)
-    best = np.minimum(_least(slope, l1, *limits), value_at_w)
+    best = np.minimum(_least(slope, l1, *ends), value_at_w)
     return float((w - x) @ Q @ (w - x) + (value_at_w - best).sum())
 
 
@@ -154,7 +147,7 @@ def _newton(
         step[free] = solve_symmetric(Q_free, r_free)
         return step
     _, sizes, axes = np.linalg.svd(E[:, free])
-    rank = int((sizes > _RANK * max(float(sizes.max(initial=0.0)), 1e-300)).sum())
+    rank = int((sizes > limits.EQUALITY_RANK * max(float(sizes.max(initial=0.0)), 1e-300)).sum())
     null_space = axes[rank:]
     step[free] = null_space.T @ solve_symmetric(
         null_space @ Q_free @ null_space.T, null_space @ r_free
@@ -173,7 +166,7 @@ def _multipliers(
     if not len(E):
         return np.zeros(0)
     E_free, targets = E[:, free].T, -(slope + up)[free]
-    m, _, rank, _ = np.linalg.lstsq(E_free, targets, rcond=_RANK)
+    m, _, rank, _ = np.linalg.lstsq(E_free, targets, rcond=limits.EQUALITY_RANK)
     if rank == len(E):
         return m
     held = np.flatnonzero(~free & E.any(axis=0))
@@ -182,13 +175,13 @@ def _multipliers(
     matrix[: len(targets), : len(E)] = E_free
     matrix[len(targets) :, : len(E)] = E[:, held].T
     matrix[len(targets) :, len(E) :] = np.eye(len(held))
-    limits = [
+    slack_bounds = [
         np.concatenate([np.full(len(E), bound), limit[held]])
         for bound, limit in ((-np.inf, down), (np.inf, up))
     ]
     from scipy.optimize import lsq_linear
 
-    solved = lsq_linear(matrix, np.concatenate([targets, -slope[held]]), limits, "bvls")
+    solved = lsq_linear(matrix, np.concatenate([targets, -slope[held]]), slack_bounds, "bvls")
     return np.asarray(solved.x)[: len(E)]
 
 

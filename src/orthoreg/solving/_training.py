@@ -20,11 +20,11 @@ from jax.flatten_util import ravel_pytree
 from .._common.arrays import pytree
 from .._common.progress import progress
 from ..losses import Segments
+from . import _limits as limits
 from ._objective import PARTS, Objective, Parameters, Weights
 
 RUNNING, EARLY = 0, 1
 _CAUSES = 2  # first code of a non-finite value: parts of J, then gradient and validation
-_SECONDS_PER_STRETCH = 0.5
 _ADAM = optax.scale_by_adam()
 
 
@@ -179,7 +179,7 @@ def train(loop: Loop) -> State:
             seconds = time.perf_counter() - started
             if done:  # the first stretch includes compilation
                 length = max(
-                    1, min(4 * length, int(length * _SECONDS_PER_STRETCH / max(seconds, 1e-6)))
+                    1, min(4 * length, int(length * limits.STRETCH_SECONDS / max(seconds, 1e-6)))
                 )
             done = last
             show(done, _progress_text(state, done - 1))
