@@ -16,6 +16,10 @@ from . import _limits as limits
 MAX_VALUE = 1e150
 """Largest magnitude of a value. The square of a much larger value is not finite."""
 
+MIN_VALUE = 1e-100
+"""Smallest maximum of a column that is not zero. Squares of residuals of relative size 1e-16, and
+terms of third order, then still have all their digits; the smallest such number is 2e-308."""
+
 _DATE_ADVICE = "Convert them to seconds (or days) since the start of each run."
 DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}|\d{1,2}:\d{2}")
 DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
@@ -148,6 +152,19 @@ def check_finite(
             f"values must be finite and at most {MAX_VALUE:g} in size. {fix} "
             f"({count} such row{'s' * (count > 1)})."
         )
+
+
+def check_not_tiny(
+    values: Float[np.ndarray, "N columns"], names: Sequence[str], source: str
+) -> None:
+    """Raise an error for columns whose squares would be rounded to zero."""
+    for name, size in zip(names, np.abs(values).max(axis=0, initial=0.0), strict=True):
+        if 0 < size < MIN_VALUE:
+            raise DataError(
+                f"{source}: column '{name}' is at most {size:g} in size, which is too small; the "
+                f"largest value must be 0 or at least {MIN_VALUE:g}. Give the column in a smaller "
+                f"unit."
+            )
 
 
 def check_increasing(

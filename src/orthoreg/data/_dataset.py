@@ -27,6 +27,7 @@ from ._checks import (
     check_map,
     check_moving,
     check_names,
+    check_not_tiny,
     warn_constant,
 )
 from ._extent import subsample_runs
@@ -281,6 +282,9 @@ class Dataset:
             data = data.with_parts(step=step_of_runs(data))
         if is_chunk:
             return data
+        check_not_tiny(data.states, data.state_names, data.source)
+        if data.inputs is not None:
+            check_not_tiny(data.inputs, data.input_names, data.source)
         data = data if discrete else split_at_gaps(data, gap)
         if positions:
             check_moving(data.states, data.state_names, offsets, tuple(positions), data.source)

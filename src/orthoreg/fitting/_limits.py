@@ -5,6 +5,18 @@
 
 import numpy as np
 
+# -- sizes of numbers ----------------------------------------------------------------------
+MIN_SIZE = 1e-120
+"""Smallest maximum of a term or a target that is not zero. Squares of residuals of relative size
+1e-16 then still have all their digits; the smallest such number is 2e-308."""
+
+SMALL_EXPONENT = -50
+"""Binary exponent of the size of a variable below which products may be rounded to zero. Products
+of six such variables, about 1e-15, are not."""
+
+SIZE_ROWS = 1000
+"""Rows whose terms are tested for their size."""
+
 # -- sines of columns that may be angles ---------------------------------------------------
 PREFERRED = 0.25
 """Ratio of held-out mean squares; 0.25 is half the error. Below it, a model with sines of a column

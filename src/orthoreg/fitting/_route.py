@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Float
 
 from .._common.arrays import Mask
-from .._common.errors import DataWarning, InputError
+from .._common.errors import DataError, DataWarning, InputError
 from ..data import AnyRows, Extent, Rows, folds
 from ..diagnostics import certify
 from ..field import AbstractBasis
@@ -55,7 +55,10 @@ def fit_all(recipes: Sequence[Recipe], observed: AnyRows) -> list[Fit]:
             )
     if len(observed) < 2:
         raise InputError("A fit needs at least 2 samples; the data have 1.")
-    chosen = [choose_terms(recipe, prepare(recipe, observed)) for recipe in recipes]
+    tasks = [prepare(recipe, observed) for recipe in recipes]
+    for task in tasks:
+        check_not_tiny(task)
+    chosen = [choose_terms(recipe, task) for recipe, task in zip(recipes, tasks, strict=True)]
     solutions = first.solver.solve_all([task for task, _ in chosen])
     for recipe, (task, _), solution in zip(recipes, chosen, solutions, strict=True):
         if recipe.physics is None or not recipe.physics.per_run:  # else runs may have few samples
@@ -92,6 +95,34 @@ def prepare(recipe: Recipe, observed: AnyRows) -> Task:
         knowledge=bound.knowledge,
         basis_of=None if symmetries is None else basis_of(basis, symmetries),
     )
+
+
+def check_not_tiny(task: Task) -> None:
+    """Raise an error if a term or a target is not zero, but its squares are rounded to zero.
+
+    A product that is itself rounded to zero, such as x**4 for x = 1e-90, is found in larger units.
+    """
+    rows = task.observed.subsample(limits.SIZE_ROWS)
+    points, features = rows.points, task.features
+    with np.errstate(all="ignore"):
+        sizes = np.abs(features(points)).max(axis=0)
+        is_tiny = (sizes > 0) & (sizes < limits.MIN_SIZE)
+        exponents = np.frexp(np.abs(points).max(axis=0))[1]
+        if exponents.min() < limits.SMALL_EXPONENT and not sizes.all():
+            enlarged = features(np.ldexp(points, -np.minimum(exponents, 0)))
+            is_tiny |= (sizes == 0) & (np.abs(enlarged).max(axis=0) > 0)
+    for k in np.flatnonzero(is_tiny):
+        raise DataError(
+            f"Library term '{features.names[k]}' is at most {sizes[k]:g} in size, which is too "
+            f"small; the largest value of a term must be at least {limits.MIN_SIZE:g}. Give the "
+            f"columns in smaller units, or remove the term from the library."
+        )
+    size = np.abs(rows.targets).max(initial=0.0)
+    if 0 < size < limits.MIN_SIZE:
+        raise DataError(
+            f"The largest rate of change is {size:g}, which is too small; it must be 0 or at least "
+            f"{limits.MIN_SIZE:g}. Give the columns in smaller units, or the time in a larger one."
+        )
 
 
 def knowledge_of(
