@@ -1,34 +1,13 @@
 """Quantities that depend on the estimated constants of a field, with their intervals."""
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 from jaxtyping import Float
 
 from ..field.hybrid import HybridField
+from ..fitting import with_estimates
 from ..matching import Uncertainty
-
-
-def with_constants(
-    field: HybridField, estimates: Uncertainty, values: Float[np.ndarray, " k"]
-) -> HybridField:
-    """Return the field with other values of its estimated constants."""
-    coefficients = np.array(field.coefficients, dtype=float)
-    for place, value in zip(estimates.places, values, strict=False):
-        coefficients[place] = value
-    inner = dict(zip(estimates.parameters, values[len(estimates.places) :], strict=True))
-    features = field.features
-    parameters = [
-        inner.get(name, value)
-        for name, value in zip(features.parameters, features.values, strict=True)
-    ]
-    return replace(
-        field,
-        features=features.with_values(parameters),
-        coefficients=coefficients,
-        parameters=None if field.parameters is None else np.array(parameters),
-    )
 
 
 def intervals_of(
@@ -47,7 +26,7 @@ def intervals_of(
     def at(values: np.ndarray) -> np.ndarray:
         key = values.tobytes()
         if key not in memory:
-            memory[key] = quantity(with_constants(field, estimates, values))
+            memory[key] = quantity(with_estimates(field, estimates, values))
         return memory[key]
 
     result = np.zeros((len(at(estimates.values)), 2))

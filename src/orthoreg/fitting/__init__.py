@@ -17,6 +17,7 @@ from ._hidden import estimate_hidden_states as estimate_hidden_states
 from ._hidden import with_hidden_states as with_hidden_states
 from ._limits import DELAY_MOVE as DELAY_MOVE
 from ._limits import DELAY_ROUNDS as DELAY_ROUNDS
+from ._limits import DRIFT_NAMED as DRIFT_NAMED
 from ._route import choose_terms as choose_terms
 from ._route import finish as finish
 from ._route import fit as fit
@@ -26,3 +27,11 @@ from ._route import prepare as prepare
 from ._route import warn_of_contradictions as warn_of_contradictions
 from ._row_uncertainty import with_row_uncertainty as with_row_uncertainty
 from ._trajectories import fit_runs as fit_runs
+from ._update import Change as Change
+from ._update import Drift as Drift
+from ._update import RowRecord as RowRecord
+from ._update import Updated as Updated
+from ._update import drift_level as drift_level
+from ._update import updated_from_rows as updated_from_rows
+from ._update import updated_from_trajectories as updated_from_trajectories
+from ._update import with_estimates as with_estimates

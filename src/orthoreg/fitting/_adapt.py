@@ -48,10 +48,10 @@ def adapt(field: HybridField, rows: AnyRows, knowledge: Knowledge | None = None)
         if c in rows.given or not len(used):
             continue
         new[c, used] *= 1 + _relative_changes(*_normal_equations(parts, row, used, c), total.count)
-    return _fit_result(field, _constrained(known, new, total), total, known)
+    return _fit_result(field, constrained_coefficients(known, new, total), total, known)
 
 
-def _constrained(
+def constrained_coefficients(
     known: Knowledge, new: Float[np.ndarray, "c K"], total: Moments
 ) -> Float[np.ndarray, "c K"]:
     """Return the coefficients that satisfy all constraints and give the closest values on the

@@ -24,6 +24,7 @@ from ..search.rows import AbstractSelection, SelectionResult, TermEvidence, term
 from ..solving import AbstractSolver, Regularization, Training
 from ..terms import AbstractLibrary, UnitAlgebra
 from . import _limits as limits
+from ._update import Drift, RowRecord
 
 
 @final
@@ -124,7 +125,9 @@ class Fit:
     the interpolation of inputs. `uncertainty` comes from rows and is used without a refinement.
     From named data: the columns, the knowledge about coefficients, the bounds of inner parameters,
     the noisy runs from which intervals are computed, accepted proposals and estimated delays. From
-    a model file: the stored evidence about the terms, because model files contain no moments.
+    a model file: the stored evidence about the terms, because model files contain no moments. For
+    updates with new data: sums over the rows of the fit, the number of updates, and the last test
+    of drift.
     """
 
     field: HybridField
@@ -143,6 +146,9 @@ class Fit:
     accepted: tuple[Mapping[str, Any], ...] = ()
     stored_evidence: TermEvidence | None = None
     delays: DelayEstimate | None = None
+    record: RowRecord | None = None
+    updates: int = 0
+    drift: Drift | None = None
 
     def with_columns(
         self,

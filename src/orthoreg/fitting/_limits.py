@@ -173,3 +173,12 @@ MIN_VARIANCE = 1e-12
 """Mean squares of the values. Smaller variances of estimates are rounding."""
 LEAST_POOLED = 0.5
 """Standard errors of the estimates of single runs. Smallest first standard deviation over runs."""
+
+# Updates
+UPDATE_STRETCHES = 10
+"""Number of stretches of new rows from which their noise is estimated: enough for a test with 9
+degrees of freedom, and 20 rows each in 200, more than the correlation of estimated derivatives."""
+DRIFT_LEVEL = 0.01
+"""Probability of any false alarm of drift over all updates of a model."""
+DRIFT_NAMED = 3.0
+"""Standard errors. Constants whose change is larger are named if drift is detected."""

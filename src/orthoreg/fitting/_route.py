@@ -33,6 +33,7 @@ from . import _limits as limits
 from ._angles import choose_default_terms
 from ._fit import Fit, Recipe
 from ._parameters import estimate_parameters
+from ._update import RowRecord
 
 
 def fit(recipe: Recipe, observed: AnyRows) -> Fit:
@@ -240,6 +241,7 @@ def finish(
         selection if has_path else None,
         solution.training,
         task.observed.point_extent.range,
+        record=RowRecord.of(solution.result, np.asarray(solution.coefficients)),
     )
 
 

@@ -21,6 +21,7 @@ from ._matcher import Matcher as Matcher
 from ._noise import min_misfit as min_misfit
 from ._problem import Problem as Problem
 from ._refine import Refinement as Refinement
+from ._refine import match_fixed_structure as match_fixed_structure
 from ._refine import refine as refine
 from ._score import Inclusion as Inclusion
 from ._score import StructureChoice as StructureChoice

@@ -315,3 +315,26 @@ def matched_result(problem: Problem, stage: Stage, first: Stage, *, is_curved: b
     free = np.tile([[-np.inf], [np.inf]], problem.constants.size)
     result = _result(problem, (stage, first), None, free, None, is_curved=is_curved)
     return replace(result, status=f"matched to segments of {result.segment_rows} rows")
+
+
+def match_fixed_structure(
+    field: HybridField,
+    data: Dataset,
+    interpolation: Mapping[str, str],
+    bounds: Mapping[str, tuple[float, float]],
+    knowledge: Knowledge | None,
+) -> Refinement | None:
+    """Return the coefficients and inner parameters that follow these runs best, with their
+    covariance and without a check on held-out data; None if trajectories do not follow the runs."""
+    fixed = [data.state_names.index(name) for name in data.velocity_of]
+    constants = Constants.of(field, fixed, residual=False, knowledge=knowledge)
+    problem = Problem.of(
+        field, constants, data, dict(interpolation), growing_noise=True,
+        starts=None if knowledge is None else knowledge.starts,
+    )  # fmt: skip
+    p_bounds = constants.bounds(field, bounds, knowledge)
+    with np.errstate(all="ignore"):
+        stages, _ = match_stages(problem, p_bounds)
+        if not stages:
+            return None
+        return matched_result(problem, stages[-1], stages[0], is_curved=False)

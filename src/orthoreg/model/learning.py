@@ -251,7 +251,7 @@ def adapted(
 def refinement_of(model: AbstractModel, X: Any, t: Any, u: Any) -> tuple[Refinement, Certificate]:
     """Return the refinement of a model on trajectories, and the certificate of the refined field
     on these data."""
-    data = _trajectories(model, X, t, u)
+    data = model_trajectories(model, X, t, u, "refine()")
     recipe, known = model.recipe(), model.knowledge()
     refinement = refine(
         model.field_,
@@ -270,11 +270,11 @@ def refinement_of(model: AbstractModel, X: Any, t: Any, u: Any) -> tuple[Refinem
     return refinement, certificate
 
 
-def _trajectories(model: AbstractModel, X: Any, t: Any, u: Any) -> Dataset:
+def model_trajectories(model: AbstractModel, X: Any, t: Any, u: Any, who: str) -> Dataset:
     """Return the data as runs in time, with the names of the model's variables."""
     if t is None and given_dataset(X) is None:
         raise InputError(
-            "refine() matches trajectories and needs times: give states X with t=..., or a Dataset."
+            f"{who} matches trajectories and needs times: give states X with t=..., or a Dataset."
         )
     data = as_dataset(X, None, t, u)
     assert data is not None

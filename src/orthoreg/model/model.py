@@ -19,6 +19,7 @@ from ..data import ChunkedDataset, Dataset
 from ..findings import Summary
 from ..fitting import (
     Columns,
+    Drift,
     Fit,
     TrainingRuns,
     knowledge_of,
@@ -194,6 +195,58 @@ class AbstractModel(AbstractWorkflow, AbstractEstimator):
             stored_evidence=self.fit_.evidence,
         )  # fmt: skip
         return copy(self)._hold(fit)
+
+    def update(
+        self, X: Any, y: Any = None, *, t: Any = None, u: Any = None, forgetting: float = 1.0
+    ) -> Self:
+        """Return a new model with new data added, without the old data. This model does not change.
+
+        Constants are those of a fit to all data: sums over the old rows, or the covariance of
+        constants that were matched to trajectories, replace the old data. Terms, inner parameters
+        of fits from rows, the residual and its gate are kept. `drift_` of the new model says
+        whether the new data still follow the old constants.
+
+        Parameters
+        ----------
+        X, y, t, u
+            the new data, as for `fit`.
+        forgetting
+            weight of old rows per new row: with 0.99, rows lose half their weight after 69 new
+            rows. 1 keeps all.
+
+        Returns
+        -------
+        model
+            a new model.
+
+        Examples
+        --------
+        >>> import numpy as np, orthoreg as og
+        >>> x = np.random.default_rng(0).uniform(-1, 1, (300, 1))
+        >>> y = -x + 0.1 * np.random.default_rng(1).standard_normal(x.shape)
+        >>> model = og.OrthoReg("x0", og.Zero()).fit(x[:100], y[:100])
+        >>> both = model.update(x[100:], y[100:])
+        >>> both.equations() == og.OrthoReg("x0", og.Zero()).fit(x, y).equations()
+        True
+        >>> both.drift_.detected, both.update(x, 1.2 * y).drift_.detected
+        (False, True)
+        """
+        check_is_fitted(self)
+        self._check_equations()
+        from .updating import updated_fit
+
+        return copy(self)._hold(updated_fit(self, X, y, t, u, forgetting))
+
+    @property
+    def drift_(self) -> Drift | None:
+        """Whether the data of the last `update` followed the constants before it; None without an
+        update."""
+        return self.fit_.drift
+
+    @property
+    def drift(self) -> Drift | None:
+        """The same as `drift_`."""
+        return self.fit_.drift
 
     def explain(
         self,

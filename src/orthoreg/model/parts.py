@@ -26,7 +26,7 @@ from .._persistence import (
 from ..data import Schema
 from ..diagnostics import Certificate
 from ..findings import Summary
-from ..fitting import Columns, Fit
+from ..fitting import Columns, Fit, RowRecord
 from ..simulation import chosen_interpolation
 
 if TYPE_CHECKING:
@@ -66,8 +66,12 @@ def model_parts(
         "refinement": refinement,
         "accepted": encode(fit.accepted),
         "uncertainty": about_rows,
+        "record": None if fit.record is None else [list(fit.record.terms), fit.record.count],
+        "updates": fit.updates,
         "summary": None if summary is None else encode(summary.to_dict()),
     }
+    if fit.record is not None:
+        arrays = arrays | {"record_gram": fit.record.gram}
     return manifest, {
         **arrays, **evidence_arrays, **refinement_arrays, **row_arrays,
         "state_range": model.state_range_
@@ -120,8 +124,21 @@ def restored(manifest: dict[str, Any], arrays: Arrays) -> tuple[Fit, Columns, Ac
         refinement=refinement,
         uncertainty=uncertainty,
         stored_evidence=evidence_from_parts(manifest["evidence"], arrays, shape),
+        record=_record(manifest.get("record"), arrays, shape[1]),
+        updates=int(manifest.get("updates", 0)),
     )
     return fit, columns, tuple(decode(manifest.get("accepted", [])))
+
+
+def _record(entry: Any, arrays: Arrays, n_terms: int) -> RowRecord | None:
+    """Return the sums over old rows, None for older files."""
+    if entry is None:
+        return None
+    terms, count = entry
+    check_array("record_gram", arrays["record_gram"], (len(terms), len(terms)))
+    if not all(isinstance(k, int) and 0 <= k < n_terms for k in terms):
+        raise ModelFileError("The model file is inconsistent: its record names unknown terms.")
+    return RowRecord(tuple(terms), arrays["record_gram"], float(count))
 
 
 def restored_summary(manifest: dict[str, Any]) -> Summary | None:
