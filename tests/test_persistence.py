@@ -383,7 +383,7 @@ def test_a_file_that_would_grow_without_measure_is_not_unpacked(tmp_path, entry,
 
 
 def test_large_arrays_that_pack_well_are_read_again(tmp_path, monkeypatch):
-    monkeypatch.setattr("orthoreg._persistence._archive._FREE_SIZE", 2**16)
+    monkeypatch.setattr("orthoreg._common.unpacking.FREE_SIZE", 2**16)
     arrays = {"zeros": np.zeros(2**16)}
     write_model(tmp_path / "m.orthoreg", {}, arrays)
     assert_array_equal(read_model(tmp_path / "m.orthoreg")[1]["zeros"], arrays["zeros"])

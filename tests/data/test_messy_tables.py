@@ -325,9 +325,9 @@ def test_a_zip_holds_one_table(tmp_path):
 
 
 def test_a_file_that_unpacks_without_end_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr("orthoreg._common.files._MIN_LIMIT", 1 << 20)
+    monkeypatch.setattr("orthoreg._common.unpacking.FREE_SIZE", 1 << 20)
     bomb = gzip.compress(b"t,x\n0,1\n1,2\n" + b"\n" * (1 << 22))
-    with pytest.raises(DataError, match="unpacks to more than 1000 times its size"):
+    with pytest.raises(DataError, match="unpacks to more than 1 MiB"):
         read_table(written(tmp_path, bomb, "bomb.csv.gz"), "t", ["x"])
 
 

@@ -5,12 +5,12 @@ from pathlib import Path
 import numpy as np
 
 from torture._attack import attack
+from torture._mutation import mutated
 
 NAMES = ("v0", "v1", "x", "theta")
 _ATOMS = (*NAMES, "0", "1", "2.5", "1e9", "1e-300", "pi", "K", "`a b`", "3.0")
 _FUNCTIONS = ("sin", "cos", "exp", "log", "sqrt", "abs", "sign", "heaviside", "tanh", "nope")
 _SIGNS = ("+", "-", "*", "/", "**", "^", " + ", " * ", "**-", "--")
-_LETTERS = "xv01.eE+-*/^() \t\n`'\"\\,=<>[]{}#%&\u00e9\u2028\u0660\x00\ud800t"
 _FAMILIES = ("poly(2)", "fourier(1)", "poly(999)", "fourier(999)", "near(poly(1), 1)", "x/(K + x)")
 
 
@@ -25,26 +25,6 @@ def expression(rng: np.random.Generator, depth: int = 4) -> str:
         return f"({expression(rng, depth - 1)})"
     parts = [expression(rng, depth - 1) for _ in range(rng.integers(2, 5))]
     return str(rng.choice(_SIGNS)).join(parts)
-
-
-def mutated(text: str, rng: np.random.Generator, letters: str = _LETTERS) -> str:
-    """Return a text with a few random insertions, deletions, replacements and repetitions."""
-    for _ in range(rng.integers(0, 6) if rng.random() < 0.5 else 0):
-        index, end = sorted(rng.integers(0, len(text) + 1, 2))
-        end = min(end, index + 20)
-        letter = letters[rng.integers(len(letters))]
-        match rng.integers(5):
-            case 0:
-                text = text[:index] + letter + text[index:]
-            case 1:
-                text = text[:index] + text[end:]
-            case 2:
-                text = text[:index] + letter + text[index + 1 :]
-            case 3:
-                text = text[:index] + text[index:end] * 3 + text[end:]
-            case _:
-                text = text[:index] + letter * int(10 ** rng.uniform(0, 5)) + text[index:]
-    return text
 
 
 @attack("fuzz", trials=15_000)

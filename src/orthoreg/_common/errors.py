@@ -1,8 +1,11 @@
 """Exceptions and warnings. Messages state what was expected, what was given and how to fix it."""
 
+import itertools
 from collections.abc import Iterable
 from difflib import get_close_matches
 from importlib.util import find_spec
+
+_MAX_COMPARED, _MAX_NAME = 1000, 200  # names and characters compared for suggestions
 
 
 class OrthoregError(Exception):
@@ -65,7 +68,9 @@ def require(package: str, extra: str, purpose: str) -> None:
 
 def suggestion(given: str, known: Iterable[str]) -> str:
     """Return ' Did you mean ...?' with the closest known name, or empty text."""
-    names = list(known)
+    names = list(itertools.islice(known, _MAX_COMPARED))
+    if len(given) > _MAX_NAME:
+        return ""
     matches = get_close_matches(given, names, n=1, cutoff=0.6) or [
         name for name in names if name.lower() == given.lower()
     ]
@@ -80,5 +85,5 @@ def shortened(text: str, length: int = 80) -> str:
 def quoted(names: Iterable[str], max_names: int = 12) -> str:
     """Return the names in quotes, separated by commas, with at most `max_names` of them."""
     names = list(names)
-    shown = ", ".join(f"'{name}'" for name in names[:max_names])
+    shown = ", ".join(f"'{shortened(name)}'" for name in names[:max_names])
     return shown + (f" and {len(names) - max_names} more" if len(names) > max_names else "")

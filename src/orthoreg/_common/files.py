@@ -1,22 +1,17 @@
-"""Files: atomic writes, path patterns, remote stores through fsspec, and decompression."""
+"""Files: atomic writes, path patterns, and remote stores through fsspec."""
 
-import bz2
 import glob
-import gzip
-import io
-import lzma
 import os
 import re
 import secrets
 import shutil
 import tempfile
-import zipfile
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
-from typing import IO, Any, final
+from typing import IO, Any
 
-from .errors import DataError, InputError, ModelFileError, missing_extra, quoted
+from .errors import DataError, InputError, ModelFileError, missing_extra
 
 try:
     import fcntl
@@ -225,118 +220,3 @@ def _store(address: str) -> tuple[Any, str]:
         return url_to_fs(address)
     except (ImportError, ValueError) as error:
         raise DataError(f"'{address}' cannot be reached: {error}") from None
-
-
-# -- compression and encoding ----------------------------------------------------------------
-
-_COMPRESSIONS = {
-    b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zstd",
-    b"PK\x03\x04": "zip",
-}  # fmt: skip
-_MAX_RATIO = (
-    1000  # of unpacked to packed size; it is about 10 for numbers, above 1000 for a zip bomb
-)
-_MIN_LIMIT = 1 << 28  # unpacked bytes that are always allowed
-
-
-def packing(file: Path) -> str | None:
-    """Return the compression of a file, detected from its first bytes, or None."""
-    with open(file, "rb") as stream:
-        opening = stream.read(6)
-    return next((name for mark, name in _COMPRESSIONS.items() if opening.startswith(mark)), None)
-
-
-@contextmanager
-def unpacked(file: Path) -> Iterator[IO[bytes]]:
-    """Open a file as a stream of bytes, decompressed while it is read."""
-    with ExitStack() as stack:
-        stream: Any = stack.enter_context(open(file, "rb"))
-        kind = packing(file)
-        if kind == "gzip":
-            stream = gzip.GzipFile(fileobj=stream)
-        elif kind == "bzip2":
-            stream = bz2.BZ2File(stream)
-        elif kind == "xz":
-            stream = lzma.LZMAFile(stream)
-        elif kind == "zstd":
-            stream = stack.enter_context(_zstd(stream))
-        elif kind == "zip":
-            archive = stack.enter_context(zipfile.ZipFile(stream))
-            stream = stack.enter_context(archive.open(_only_member(archive, file.name)))
-        if kind is not None:
-            stream = io.BufferedReader(_Bounded(stream, file), 1 << 16)  # type: ignore[arg-type]
-        try:
-            yield stream
-        except (EOFError, zipfile.BadZipFile, lzma.LZMAError, gzip.BadGzipFile) as error:
-            raise DataError(f"{file.name} is a damaged {kind} file ({error}).") from None
-
-
-def _only_member(archive: zipfile.ZipFile, source: str) -> zipfile.ZipInfo:
-    members = [
-        member for member in archive.infolist()
-        if not member.is_dir() and not member.filename.startswith(("__MACOSX", "."))
-    ]  # fmt: skip
-    if len(members) != 1:
-        raise DataError(
-            f"{source} has {len(members)} files ({quoted(file.filename for file in members)}). "
-            f"A table must be one file: unpack the archive and pass one of them, or 'folder/*.csv'."
-        )
-    return members[0]
-
-
-def _zstd(stream: IO[bytes]) -> Any:
-    try:
-        from pyarrow import CompressedInputStream, PythonFile
-    except ImportError:
-        raise missing_extra("pyarrow", "tables", "Reading zstd") from None
-    return CompressedInputStream(PythonFile(stream, mode="r"), "zstd")
-
-
-@final
-class _Bounded(io.RawIOBase):
-    """A stream that raises an error if a small file unpacks to an implausibly large size."""
-
-    def __init__(self, stream: Any, file: Path):
-        self._stream, self._name = stream, file.name
-        self._max_size = max(_MIN_LIMIT, _MAX_RATIO * file.stat().st_size)
-        self._size = 0
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        block = self._stream.read(len(buffer))
-        self._size += len(block)
-        if self._size > self._max_size:
-            raise DataError(
-                f"{self._name} unpacks to more than {_MAX_RATIO} times its size, which is not "
-                f"plausible for a table. If it is a table, unpack it first."
-            )
-        buffer[: len(block)] = block
-        return len(block)
-
-
-def detect_encoding(opening: bytes, source: str) -> str:
-    """Return the encoding of a text, detected from its first bytes."""
-    first_text = opening.removeprefix(b"\xef\xbb\xbf").lstrip()[:14].lower()
-    if first_text.startswith((b"<!doctype html", b"<html")):
-        raise DataError(
-            f"{source} is a web page, not a table; perhaps a page was saved instead of the file. "
-            f"Download the table itself."
-        )
-    if first_text.startswith((b'{"', b"[{", b"[[", b'{ "')):
-        raise DataError(
-            f"{source} is JSON, not a table of lines. Save it as CSV; in Python, read it and pass "
-            f"a dict of columns."
-        )
-    if opening.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return "utf-16"
-    if opening.startswith(b"\xef\xbb\xbf") or b"\0" not in opening:
-        return "utf-8-sig"
-    even, odd = opening[::2].count(0), opening[1::2].count(0)
-    if max(even, odd) > 0.4 * len(opening) / 2 > 10 * min(even, odd):
-        return "utf-16-le" if odd > even else "utf-16-be"
-    raise DataError(
-        f"{source} is not a text table: it contains binary data. Save it as CSV; if it "
-        f"is text, pass encoding=..., such as 'utf-16'."
-    )

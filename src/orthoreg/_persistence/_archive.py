@@ -11,6 +11,7 @@ import numpy as np
 from safetensors import SafetensorError
 from safetensors import numpy as safetensors
 
+from .._common import unpacking
 from .._common.errors import InputError, ModelFileError, quoted
 from .._common.files import atomic_write, existing_model
 
@@ -111,8 +112,6 @@ def _recipe_from_1(value: Any) -> Any:
 
 _MANIFEST, _ARRAYS, _DIGEST = "manifest.json", "arrays.safetensors", "digest.sha256"
 _MAX_MANIFEST, _MAX_ARRAYS = 2**24, 2**31  # bytes
-_FREE_SIZE = 2**26  # bytes; larger entries may unpack to at most _MAX_EXPANSION times their size
-_MAX_EXPANSION = 50
 
 
 def write_model(
@@ -130,7 +129,7 @@ def write_model(
         with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
             for name, content in parts.items():
                 # large entries are stored: `read_model` rejects a large expansion
-                packed = len(content) <= _FREE_SIZE
+                packed = len(content) <= unpacking.FREE_SIZE
                 kind = zipfile.ZIP_DEFLATED if packed else zipfile.ZIP_STORED
                 archive.writestr(zipfile.ZipInfo(name), content, kind)
 
@@ -182,7 +181,7 @@ def _check_sizes(entries: list[zipfile.ZipInfo], size: int, damaged: str) -> Non
     if names != sorted(limits):
         raise ModelFileError(f"{damaged}: it contains {quoted(names)}.")
     for entry in entries:
-        max_size = max(_FREE_SIZE, _MAX_EXPANSION * min(entry.compress_size, size))
+        max_size = unpacking.max_unpacked(min(entry.compress_size, size))
         if entry.file_size > min(limits[entry.filename], max_size):
             raise ModelFileError(
                 f"{damaged}: '{entry.filename}' would unpack from {entry.compress_size} to "

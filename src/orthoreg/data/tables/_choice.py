@@ -1,6 +1,6 @@
 """Arguments of `read_table`: `Format` describes how a table is written, `Choice` its columns."""
 
-import codecs
+import io
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -79,8 +79,8 @@ class Format:
             raise DataError("decimal must differ from the delimiter; got ',' with delimiter=','.")
         if self.encoding is not None:
             try:
-                codecs.lookup(self.encoding)
-            except LookupError:
+                io.TextIOWrapper(io.BytesIO(), self.encoding)  # refuses codecs of bytes, as zlib
+            except (LookupError, ValueError):
                 raise DataError(
                     f"encoding must be known to Python, such as 'utf-8', 'utf-16' or "
                     f"'latin-1'; got '{self.encoding}'."

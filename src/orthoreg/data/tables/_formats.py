@@ -5,6 +5,7 @@ Arrow tables, xarray datasets, dicts) are recognised by their attributes, withou
 """
 
 import datetime
+import itertools
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -12,10 +13,13 @@ from typing import Any
 import numpy as np
 
 from ..._common.errors import DataError, missing_extra, quoted, suggestion
+from ..._common.files import size_of
+from ..._common.unpacking import check_archive, max_unpacked, reading, too_large
 from .._schema import Note
 from ._choice import Choice, Columns, Format
+from ._dialect import Dialect
 from ._table import Table, duration_text
-from ._text import Dialect, collect
+from ._text import collect
 
 COLUMNAR_SUFFIXES = {
     ".parquet": "Parquet", ".pq": "Parquet", ".feather": "Feather", ".arrow": "Arrow",
@@ -33,24 +37,33 @@ def read_columnar(file: Path, choice: Choice) -> Table:
         from pyarrow import feather, parquet
     except ImportError:
         raise missing_extra("pyarrow", "tables", f"Reading {kind}") from None
-    try:
-        if kind == "Parquet":
-            with parquet.ParquetFile(file) as source:
-                columns = choice.locate(source.schema_arrow.names, file.name)
-                table = source.read(_names(columns, source.schema_arrow.names))
-                return from_arrow(table, source.schema_arrow.names, columns, file.name)
-        with pyarrow.memory_map(str(file)) as stream:
-            header, is_stream = _ipc_header(pyarrow, stream)
+    if kind == "Parquet":
+        with reading(file.name, kind), parquet.ParquetFile(file) as source:
+            header, counts = source.schema_arrow.names, source.metadata.num_rows
             columns = choice.locate(header, file.name)
             names = _names(columns, header)
-            stream.seek(0)
-            if is_stream:
-                table = pyarrow.ipc.open_stream(stream).read_all().select(names)
-            else:
-                table = feather.read_table(stream, columns=names)
-            return from_arrow(table, header, columns, file.name)
-    except pyarrow.ArrowException as error:
-        raise DataError(f"{file.name} could not be read as {kind}: {error}") from None
+            check_columns(file, counts, len(names))
+            table = source.read(names)
+            table.validate(full=True)
+        return from_arrow(table, header, columns, file.name)
+    with reading(file.name, kind), pyarrow.memory_map(str(file)) as stream:
+        header, is_stream = _ipc_header(pyarrow, stream)
+        columns = choice.locate(header, file.name)
+        names = _names(columns, header)
+        stream.seek(0)
+        if is_stream:
+            table = pyarrow.ipc.open_stream(stream).read_all().select(names)
+        else:
+            table = feather.read_table(stream, columns=names)
+        table.validate(full=True)
+    return from_arrow(table, header, columns, file.name)
+
+
+def check_columns(file: Path, n_rows: int, n_columns: int) -> None:
+    """Raise an error if columns of numbers would take implausibly more memory than their file."""
+    limit = max_unpacked(size_of(file))
+    if 8 * n_rows * n_columns > limit:
+        raise too_large(file.name, limit)
 
 
 def _names(columns: Columns, header: list[str]) -> list[str]:
@@ -146,10 +159,9 @@ def read_excel(file: Path, choice: Choice) -> Table:
         from openpyxl import load_workbook
     except ImportError:
         raise missing_extra("openpyxl", "tables", "Reading Excel") from None
-    try:
+    check_archive(file, "Excel")
+    with reading(file.name, "Excel"):
         book = load_workbook(file, read_only=True, data_only=True)
-    except Exception as error:  # openpyxl raises errors of many types
-        raise DataError(f"{file.name} could not be read as Excel: {error}") from None
     try:
         sheet, notes = _sheet(book, choice.form, file.name)
         header, number = _sheet_header(sheet, choice, file.name)
@@ -157,7 +169,7 @@ def read_excel(file: Path, choice: Choice) -> Table:
             notes += (Note("preamble", f"The header is on row {number}.", number - 1),)
         columns = choice.locate(header, file.name)
         dialect = Dialect(",", tuple(header), number)
-        sheet_rows = _sheet_rows(sheet, number + 1, len(header))
+        sheet_rows = _sheet_rows(sheet, file.name, number + 1, len(header))
         values, rows = collect(sheet_rows, dialect, columns.indices, choice, file.name, "row")
     finally:
         book.close()
@@ -169,22 +181,31 @@ def read_excel(file: Path, choice: Choice) -> Table:
 
 def _sheet(book: Any, form: Format, source: str) -> tuple[Any, tuple[Note, ...]]:
     names = list(book.sheetnames)
+    if not names:
+        raise DataError(f"{source} has no sheets.")
     if form.sheet is None:
         others = f" of {len(names)}" if len(names) > 1 else ""
         note = (Note("sheet", f"The table is sheet '{names[0]}', the first{others}."),)
-        return book[names[0]], note if others else ()
+        return _opened(book, names[0], source), note if others else ()
     if form.sheet in names:
-        return book[form.sheet], ()
+        return _opened(book, form.sheet, source), ()
     raise DataError(
         f"{source} has no sheet '{form.sheet}'.{suggestion(form.sheet, names)} sheet=... must "
         f"be one of {quoted(names)}."
     )
 
 
+def _opened(book: Any, name: str, source: str) -> Any:
+    sheet = book[name]
+    if not hasattr(sheet, "iter_rows"):
+        raise DataError(f"{source}: '{name}' is a chart. Pass sheet=... with the name of a table.")
+    return sheet
+
+
 def _sheet_header(sheet: Any, choice: Choice, source: str) -> tuple[list[str], int]:
     """Return the first row with all names, or else the first row that is not empty."""
     first = None
-    for number, cells in _sheet_rows(sheet, 1, 0, _HEADER_ROWS):
+    for number, cells in _sheet_rows(sheet, source, 1, 0, _HEADER_ROWS):
         while cells and not cells[-1]:
             cells.pop()
         if choice.fits(cells):
@@ -195,11 +216,18 @@ def _sheet_header(sheet: Any, choice: Choice, source: str) -> tuple[list[str], i
     return first
 
 
-def _sheet_rows(sheet: Any, start: int, width: int, max_rows: int | None = None) -> Iterator[Any]:
+def _sheet_rows(
+    sheet: Any, source: str, start: int, width: int, max_rows: int | None = None
+) -> Iterator[Any]:
     """Yield number and cells, as text, of each row that is not empty."""
     last = None if max_rows is None else start + max_rows - 1
-    rows = sheet.iter_rows(min_row=start, max_row=last, values_only=True)
-    for number, values in enumerate(rows, start):
+    with reading(source, "Excel"):
+        rows = sheet.iter_rows(min_row=start, max_row=last, max_col=width or None, values_only=True)
+    for number in itertools.count(start):
+        with reading(source, "Excel"):
+            values = next(rows, None)
+        if values is None:
+            return
         cells = [_cell_text(value) for value in values]
         if any(cells):
             yield number, cells[:width] + [""] * (width - len(cells)) if width else cells

@@ -10,7 +10,8 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from ..._common.errors import DataError, quoted, suggestion
-from ..._common.files import local, packing
+from ..._common.files import local
+from ..._common.unpacking import packing
 from ...smoothing import Times
 from .._dataset import Dataset
 from .._schema import Note

@@ -13,7 +13,7 @@ from typing import Any, final
 import numpy as np
 from jaxtyping import Float
 
-from ..._common.errors import DataError
+from ..._common.errors import DataError, shortened
 from .._checks import DATE, DECIMAL_COMMA, parse_number
 from .._schema import Note
 from ._choice import TIME_UNITS, Format
@@ -183,6 +183,7 @@ _MONTHS: tuple[str, ...] = tuple("jan feb mar apr may jun jul aug sep oct nov de
 _BY_MONTH = re.compile(rf"(\d{{1,2}})([- ])({'|'.join(_MONTHS)})[a-z]*\2(\d{{4}})", re.IGNORECASE)
 _LIKE_TIME = re.compile(r"\d:\d\d|\d[-/.]\d+[-/.]\d")
 _SECOND = 1_000_000_000  # nanoseconds
+_MAX_TICKS = 2**63 - 1  # nanoseconds: 292 years
 _DAY = 86_400
 _YEARS = (946_684_800, 4_102_444_800)  # seconds since 1970 of the years 2000 and 2100
 _LONGEST = 10 * 365 * _DAY  # seconds. Longest measurement with such times
@@ -338,7 +339,10 @@ def _durations(cells: list[str]) -> np.ndarray | None:
     matches = _matches(lambda cell: _CLOCK.fullmatch(cell) or _PERIOD.fullmatch(cell), cells)
     if matches is None:
         return None
-    return np.array([_nanoseconds(match) for match in matches], dtype="m8[ns]")
+    counts = [_nanoseconds(match) for match in matches]
+    if any(abs(count) > _MAX_TICKS for count in counts):
+        return None
+    return np.array(counts, dtype="m8[ns]")
 
 
 def _nanoseconds(match: re.Match[str]) -> int:
@@ -424,6 +428,11 @@ def _refuse(table: Table, name: str, cells: list[str], form: Format) -> None:
         raise DataError(
             f"{table.at(row)}: column '{name}' contains '{text}', which may be hours and minutes "
             f"or minutes and seconds. Pass date_format='%H:%M' or date_format='%M:%S'."
+        )
+    if _CLOCK.fullmatch(text) or _PERIOD.fullmatch(text):
+        raise DataError(
+            f"{table.at(row)}: column '{name}' contains '{shortened(text)}', a duration of more "
+            f"than 292 years. Write times as numbers."
         )
     if _LIKE_TIME.search(text):
         raise DataError(
