@@ -98,6 +98,7 @@ def simulate(
                 "status": str(rollout.status),
                 "stopped_at": rollout.stopped_at,
                 "left_at": rollout.left_at,
+                "reliable_until": rollout.reliable_until,
                 "message": rollout.message,
                 "rows": int(reached.sum()),
                 **({"out": str(out)} if out is not None else {"trajectory": columns}),

@@ -128,6 +128,7 @@ class Fit:
     a model file: the stored evidence about the terms, because model files contain no moments. For
     updates with new data: sums over the rows of the fit, the number of updates, and the last test
     of drift.
+    `horizon` is the time that forecasts of a chaotic system can last, None for other systems.
     """
 
     field: HybridField
@@ -149,6 +150,7 @@ class Fit:
     record: RowRecord | None = None
     updates: int = 0
     drift: Drift | None = None
+    horizon: float | None = None
 
     def with_columns(
         self,

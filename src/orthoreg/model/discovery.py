@@ -19,6 +19,7 @@ from ..diagnostics import certify
 from ..export import equation_names
 from ..field import AbstractAugmentation, Zero
 from ..field.hybrid import HybridField
+from ..findings.diagnoses import forecast_horizon
 from ..fitting import Fit, Recipe, describe
 from ..losses import Auto
 from ..matching import Match
@@ -438,6 +439,7 @@ class _DiscoverySearch:
         fit = Fit(
             field, certificate, None, None, self._rows.extent.range,
             refinement=matched.refinement(is_curved=is_near),
+            horizon=forecast_horizon(field.values, self._data),
         )  # fmt: skip
         model = DiscoveredModel(
             combination.library,

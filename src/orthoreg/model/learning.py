@@ -12,6 +12,7 @@ from .._common.progress import step
 from ..data import AnyRows, ChunkedDataset, Dataset, Delay
 from ..diagnostics import Certificate, certify
 from ..field.hybrid import HybridField
+from ..findings.diagnoses import forecast_horizon
 from ..fitting import (
     DELAY_MOVE,
     DELAY_ROUNDS,
@@ -114,6 +115,8 @@ def fit_together(
         assert isinstance(whole, Dataset)
         result = _with_matched_delays(recipes, whole, result)
     fits, rows, columns, runs = result
+    if data is not None:
+        fits = [_with_horizon(fit, data.sample) for fit in fits]
     n_terms = max(int(fit.field.features.mask.sum(axis=1).max(initial=0)) for fit in fits)
     count = len(rows) if data is None else data.sample.n_samples
     warn_of_few_rows(count, len(columns.schema.state_names), n_terms)
@@ -170,6 +173,14 @@ def _fits(recipes: Sequence[Recipe], rows: AnyRows, runs: TrainingRuns | None) -
             with_row_uncertainty(recipe, fit, rows)
             for recipe, fit in zip(recipes, fits, strict=True)
         ]
+
+
+def _with_horizon(fit: Fit, data: Dataset) -> Fit:
+    """Return the fit with the time that forecasts can last, if all its variables are measured."""
+    is_measured = fit.field.features.variables == data.variable_names
+    if not is_measured or data.has_unknown_states:
+        return fit
+    return replace(fit, horizon=forecast_horizon(fit.field.values, data))
 
 
 def _delays_of(

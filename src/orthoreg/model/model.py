@@ -568,7 +568,8 @@ class AbstractModel(AbstractWorkflow, AbstractEstimator):
             a `Rollout` with states `.x` (T, n) or (B, T, n). Divergence does not raise an error:
             `.status` states how the rollout ended, `.stopped_at` when, and `.message` where, with
             the dominant term. With a gate, `.left_at` is the first of the times `t` at which the
-            state is outside the training data.
+            state is outside the training data. `.reliable_until` is the time at which the forecast
+            of a chaotic system is lost, if it is before the last time.
 
         Examples
         --------
@@ -681,7 +682,7 @@ class AbstractModel(AbstractWorkflow, AbstractEstimator):
         """Return the rollouts of several runs; those with delayed states need histories."""
         simulate = partial(
             rollouts, self.field_, self.state_range_, self.state_names_, self.equation_labels(),
-            step=self.schema_.step,
+            step=self.schema_.step, horizon=self.fit_.horizon,
         )  # fmt: skip
         if not histories:
             return simulate(starts, times, inputs, rtol)

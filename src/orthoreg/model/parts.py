@@ -1,5 +1,6 @@
 """Conversion of a fitted model to plain data and arrays for a model file, and back."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -68,6 +69,7 @@ def model_parts(
         "uncertainty": about_rows,
         "record": None if fit.record is None else [list(fit.record.terms), fit.record.count],
         "updates": fit.updates,
+        "horizon": fit.horizon,
         "summary": None if summary is None else encode(summary.to_dict()),
     }
     if fit.record is not None:
@@ -126,6 +128,7 @@ def restored(manifest: dict[str, Any], arrays: Arrays) -> tuple[Fit, Columns, Ac
         stored_evidence=evidence_from_parts(manifest["evidence"], arrays, shape),
         record=_record(manifest.get("record"), arrays, shape[1]),
         updates=int(manifest.get("updates", 0)),
+        horizon=_horizon(manifest.get("horizon")),
     )
     return fit, columns, tuple(decode(manifest.get("accepted", [])))
 
@@ -139,6 +142,12 @@ def _record(entry: Any, arrays: Arrays, n_terms: int) -> RowRecord | None:
     if not all(isinstance(k, int) and 0 <= k < n_terms for k in terms):
         raise ModelFileError("The model file is inconsistent: its record names unknown terms.")
     return RowRecord(tuple(terms), arrays["record_gram"], float(count))
+
+
+def _horizon(value: Any) -> float | None:
+    if value is None or (isinstance(value, float) and 0 < value < math.inf):
+        return value
+    raise ModelFileError("The model file is inconsistent: 'horizon' must be a positive number.")
 
 
 def restored_summary(manifest: dict[str, Any]) -> Summary | None:

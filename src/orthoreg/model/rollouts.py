@@ -44,9 +44,11 @@ def rollouts(
     inputs: Inputs | None,
     rtol: float,
     step: float | None = None,
+    horizon: float | None = None,
 ) -> Rollout:
     """Simulate a batch of rollouts. A state beyond `DIVERGENCE` times its size in training has
-    diverged. `equations` are the names of the equations. With a `step`, the field is a map."""
+    diverged. `equations` are the names of the equations. With a `step`, the field is a map.
+    Forecasts last for the `horizon`, if there is one."""
     if not (isinstance(rtol, float) and 0 < rtol < 1):
         raise InputError(f"rtol must be a number between 0 and 1; got {rtol!r}.")
     size = np.abs(state_range).max(axis=0)
@@ -78,7 +80,27 @@ def rollouts(
                 f"The rollout left the training data at t = {left_at[i]:.6g}; from then on, it is "
                 f"extrapolation. {messages[i]}"
             ).strip()
-    return replace(rollout, message=messages, left_at=left_at)
+    reliable_until = _reliable_until(rollout, horizon)
+    kind = "chaotic" if inputs is None else "chaotic or unstable"  # inputs may stabilise it
+    for i, time in enumerate(reliable_until):
+        if time is not None:
+            messages[i] = (
+                f"The system is {kind}: after t = {time:.3g}, the forecast is one possible course "
+                f"of the system, not a prediction. {messages[i]}"
+            ).strip()
+    return replace(rollout, message=messages, left_at=left_at, reliable_until=reliable_until)
+
+
+def _reliable_until(rollout: Rollout, horizon: float | None) -> list[float | None]:
+    """Return the time at which each rollout passes the horizon, None if it does not."""
+    if horizon is None:
+        return [None] * len(rollout.x)
+    ends_of_horizon = rollout.times[:, 0] + horizon
+    ends = [
+        time.max() if stopped is None else stopped
+        for time, stopped in zip(rollout.times, rollout.stopped_at, strict=True)
+    ]
+    return [float(t) if t < end else None for t, end in zip(ends_of_horizon, ends, strict=True)]
 
 
 def _in_numpy(field: HybridField, jumping: SwitchedField | None, owner: HybridField) -> NumpyField:
@@ -179,7 +201,7 @@ def delayed_rollouts(
         times,
         np.stack([run.x for run in runs]),
         *([getattr(run, name) for run in runs] for name in (
-            "status", "stopped_at", "stopped_state", "message", "left_at"
+            "status", "stopped_at", "stopped_state", "message", "left_at", "reliable_until"
         )),
     )  # fmt: skip
 

@@ -355,7 +355,8 @@ class Rollout:
     `status`, `stopped_at` (a time, None when completed), `stopped_state`, `message` and `left_at`
     are single values, or lists for a batch. `left_at` is the first requested time at which the
     state is outside the training data of a model with a gate, or None; `message` then begins with
-    this time.
+    this time. `reliable_until` is the time at which the forecast of a chaotic system is lost, or
+    None if it is later than the last time or unknown.
     """
 
     times: np.ndarray
@@ -365,13 +366,18 @@ class Rollout:
     stopped_state: Any
     message: Any
     left_at: Any = None
+    reliable_until: Any = None
 
     def runs(self) -> list["Rollout"]:
         """Return the rollouts of a batch as a list."""
         times = np.broadcast_to(self.times, self.x.shape[:2])
-        left_at = [None] * len(self.x) if self.left_at is None else self.left_at
+        left_at, reliable_until = (
+            [None] * len(self.x) if values is None else values
+            for values in (self.left_at, self.reliable_until)
+        )
         parts = (
             times, self.x, self.status, self.stopped_at, self.stopped_state, self.message, left_at,
+            reliable_until,
         )  # fmt: skip
         return [Rollout(*part) for part in zip(*parts, strict=True)]
 

@@ -42,13 +42,14 @@ Rollouts = Rollout | Sequence[Rollout] | Sequence[np.ndarray]
 @final
 @dataclass(frozen=True, eq=False)
 class Forecast:
-    """A simulated run, with the time `ended` at which it stopped early and the time `left` at which
-    it left the training data."""
+    """A simulated run, with the time `ended` at which it stopped early, the time `left` at which it
+    left the training data, and the time `lost` from which a chaotic system cannot be predicted."""
 
     times: Float[np.ndarray, " T"]
     x: Float[np.ndarray, "T n"]
     ended: float | None
     left: float | None
+    lost: float | None = None
 
 
 @final
@@ -69,6 +70,7 @@ class ForecastRun:
     inputs: Curves
     low: Curves = ()
     high: Curves = ()
+    lost: float | None = None
 
 
 @final
@@ -169,7 +171,8 @@ def as_forecasts(data: Dataset, rollouts: Rollouts) -> list[Forecast]:
             last = float(times[finite[-1] if finite.size else 0])
             stopped = rollout.stopped_at if is_rollout else None
             ended = last if stopped is None else float(stopped)
-        forecasts.append(Forecast(times, x, ended, rollout.left_at if is_rollout else None))
+        left, lost = (rollout.left_at, rollout.reliable_until) if is_rollout else (None, None)
+        forecasts.append(Forecast(times, x, ended, left, lost))
     return forecasts
 
 
@@ -252,6 +255,7 @@ def _run(
         error=error,
         ended=forecast.ended,
         left=forecast.left,
+        lost=forecast.lost,
         times=times[measured],
         measured=tuple(
             np.full(len(measured), np.nan) if state in hidden else values[measured, state]

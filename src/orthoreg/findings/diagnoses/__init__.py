@@ -1,6 +1,7 @@
 """Possible problems of data or library: one pure function for each kind of advice."""
 
 from ._chaos import chaotic as chaotic
+from ._chaos import forecast_horizon as forecast_horizon
 from ._data import few_rows as few_rows
 from ._data import lag as lag
 from ._data import noise as noise

@@ -19,17 +19,11 @@ def chaotic(field: Field, data: Dataset, error: float) -> Advice | None:
     diverge: lambda t = log(lost / error). Lambda is the largest Lyapunov exponent of the field
     along the measured runs, less the growth of the motion itself.
     """
-    moving = int(np.count_nonzero(np.ptp(data.states, axis=0)))
-    if moving < limits.MIN_STATES_CHAOS and not data.input_names and not data.discrete:
+    exponent = chaotic_exponent(field, data)
+    if exponent is None:
         return None
-    exponent = lyapunov_exponent(field, data)
-    first, last = data.offsets[:-1], data.offsets[1:] - 1
-    span = float((data.times[last] - data.times[first]).max())
-    if exponent is None or exponent * span < limits.MIN_CHAOS_GROWTH:
-        return None
-    lost = limits.LOST_FORECAST_ERROR
-    lasts = float(np.log(lost / min(max(error, limits.MIN_INITIAL_ERROR), lost / 2)) / exponent)
-    if lasts >= span:
+    lasts = _horizon(exponent, error)
+    if lasts >= _span(data):
         return None
     unit = data.units.get(data.time_name, "time units")
     if data.discrete and data.time_name not in data.units:
@@ -45,6 +39,42 @@ def chaotic(field: Field, data: Dataset, error: float) -> Advice | None:
         f"{unit} (largest Lyapunov exponent {exponent:.2g}). Forecasts cannot last longer than "
         f"about {lasts:.2g} {unit}; restart forecasts from recent measurements.",
     )
+
+
+def forecast_horizon(field: Field, data: Dataset) -> float | None:
+    """Return the time that forecasts can last if the field is chaotic on these runs, else None.
+
+    The uncertainty is the noise of the states, relative to their standard deviation.
+    """
+    exponent = chaotic_exponent(field, data)
+    if exponent is None:
+        return None
+    std = data.states.std(axis=0)
+    noise = np.where(data.plan.is_noise & (std > 0), data.plan.noise / np.where(std > 0, std, 1), 0)
+    return _horizon(exponent, float(noise.max(initial=0.0)))
+
+
+def chaotic_exponent(field: Field, data: Dataset) -> float | None:
+    """Return the largest Lyapunov exponent along the runs if the field can be chaotic and a
+    perturbation grows much during the longest run, else None."""
+    moving = int(np.count_nonzero(np.ptp(data.states, axis=0)))
+    if moving < limits.MIN_STATES_CHAOS and not data.input_names and not data.discrete:
+        return None
+    exponent = lyapunov_exponent(field, data)
+    if exponent is None or exponent * _span(data) < limits.MIN_CHAOS_GROWTH:
+        return None
+    return exponent
+
+
+def _span(data: Dataset) -> float:
+    """Return the duration of the longest run."""
+    return float((data.times[data.offsets[1:] - 1] - data.times[data.offsets[:-1]]).max())
+
+
+def _horizon(exponent: float, error: float) -> float:
+    """Return the time in which a relative error grows until the forecast is lost."""
+    lost = limits.LOST_FORECAST_ERROR
+    return float(np.log(lost / min(max(error, limits.MIN_INITIAL_ERROR), lost / 2)) / exponent)
 
 
 def lyapunov_exponent(field: Field, data: Dataset) -> float | None:

@@ -70,6 +70,8 @@ def _draw_input(axes: Axes, run: ForecastRun, k: int, is_held: bool) -> None:
 
 
 def _shade(axes: Axes, run: ForecastRun) -> None:
+    if run.lost is not None:
+        axes.axvline(run.lost, color=INK, linewidth=0.8, linestyle=":", zorder=1)
     if run.left is not None:
         end = float(run.forecast_times[-1])
         axes.axvspan(run.left, end, color=SHADE, linewidth=0, zorder=0)
@@ -134,6 +136,10 @@ def _handles(runs: Iterable[ForecastRun]) -> list[Any]:
     ]  # fmt: skip
     if any(run.left is not None for run in runs):
         handles.append(Patch(color=SHADE, label="outside the training data"))
+    if any(run.lost is not None for run in runs):
+        handles.append(
+            Line2D([], [], color=INK, linewidth=0.8, linestyle=":", label="predictable until here")
+        )
     if any(run.ended is not None for run in runs):
         handles.append(
             Line2D([], [], linestyle="none", marker="X", color=INK, markersize=6,

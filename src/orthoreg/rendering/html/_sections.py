@@ -201,6 +201,8 @@ def _forecasts(data: ReportData) -> str:
         keys.append(("band", "area", forecasts.band))
     if any(run.left is not None for run in forecasts.runs):
         keys.append(("edge", "dash", "leaves the training data"))
+    if any(run.lost is not None for run in forecasts.runs):
+        keys.append(("limit", "dots", "predictable until here"))
     return (
         "<h2>Forecasts and data</h2><p>Each run, simulated from its first row.</p>"
         f'<div class="controls">{pick}</div>{legend(keys)}'

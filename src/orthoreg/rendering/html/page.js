@@ -113,6 +113,7 @@
     const line = (x, dash) => ({ type: "line", xref: "x", yref: "paper", x0: x, x1: x, y0: 0, y1: 1, line: { color: c.ink, width: 1.2, dash } });
     shape.shapes = [];
     if (run.left !== null) shape.shapes.push(line(run.left, "dash"));
+    if (run.lost !== null) shape.shapes.push(line(run.lost, "dot"));
     if (run.ended !== null) shape.shapes.push(line(run.ended, "solid"));
     return draw("chart-forecast", traces, shape);
   };
