@@ -55,6 +55,9 @@ Tables = Annotated[
 ]
 
 
+PrintedUnits = Annotated[
+    str, typer.Option("--units", help="Units to print in place of others: rad->deg,s->min.")
+]
 TimeColumn = Annotated[str | None, typer.Option(help="Time column, if its name has changed.")]
 GroupColumn = Annotated[str | None, typer.Option(help="Column that identifies the run.")]
 ModelOut = Annotated[Path | None, typer.Option(help="Model file to write.")]

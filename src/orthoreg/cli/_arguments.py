@@ -30,6 +30,36 @@ def names_in(text: str) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
+def units_in(text: str) -> tuple[dict[str, str], dict[str, str]]:
+    """Return units by column, from 'theta=rad,p=kPa', and units to print in place of others, from
+    'rad->deg'."""
+    of_columns: dict[str, str] = {}
+    printed: dict[str, str] = {}
+    for part in names_in(text):
+        is_conversion = "->" in part
+        left, sign, right = (
+            word.strip() for word in part.partition("->" if is_conversion else "=")
+        )
+        if not (left and sign and right):
+            raise InputError(
+                f"--units must be units of columns, such as theta=rad, or units to print in place "
+                f"of others, such as rad->deg; got '{part}'."
+            )
+        (printed if is_conversion else of_columns)[left] = right
+    return of_columns, printed
+
+
+def printed_units_in(text: str) -> dict[str, str]:
+    """Return units to print in place of others, from 'rad->deg,s->min'."""
+    of_columns, printed = units_in(text)
+    for name, unit in of_columns.items():
+        raise InputError(
+            f"--units must be units to print in place of others, such as rad->deg; got "
+            f"'{name}={unit}'."
+        )
+    return printed
+
+
 def positions_in(text: str) -> dict[str, str | None]:
     """Return the velocity column of each position, or None, from text such as 'theta:omega,x'."""
     velocity_of: dict[str, str | None] = {}
@@ -164,7 +194,7 @@ def inputs_of(
     `span` of times; None without inputs."""
     from ..data import read_table
     from ..simulation import SampledInput
-    from ._reading import in_unit_of
+    from ._reading import in_unit_of, units_to_read
 
     names = model.schema_.measured_inputs
     if not names:
@@ -178,7 +208,10 @@ def inputs_of(
         )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)  # an input may be constant
-        given = read_table(file, model.columns_["time"], names, **in_unit_of(model, reading))
+        given = read_table(
+            file, model.columns_["time"], names, units=units_to_read(model, names),
+            **in_unit_of(model, reading),
+        )  # fmt: skip
     if given.n_runs > 1:
         raise InputError(
             f"--inputs must be a table of one run; '{file}' has {given.n_runs} runs. Keep one run."

@@ -33,6 +33,7 @@ from ._arguments import (
     on_cluster,
     one_of,
     positions_in,
+    units_in,
 )
 from ._output import (
     collected_warnings,
@@ -95,6 +96,14 @@ Start = Annotated[
     typer.Option(
         help='The first value of a state in each run: a range, "h = 0..10", or a formula, '
         '"S = N - I - R". Can be repeated.'
+    ),
+]
+UnitsOption = Annotated[
+    str,
+    typer.Option(
+        "--units",
+        help="Units of columns, theta=rad,p=kPa, into which other units in the header are "
+        "converted, and units to print in place of others, rad->deg.",
     ),
 ]
 Derivatives = Annotated[
@@ -186,6 +195,7 @@ def fit(
     hidden: Hidden = "",
     group: GroupColumn = None,
     derivatives: Derivatives = "",
+    units: UnitsOption = "",
     discrete: Discrete = False,
     preset: Preset = "recommended",
     library: LibraryText = None,
@@ -231,6 +241,7 @@ def fit(
     }
     settings = {name: setting for name, setting in settings.items() if setting is not None}
     alone = {"--minutes": minutes, "--functions-of-time": functions_of_time}
+    column_units, printed = units_in(units)
     check_discovery(discover, alone, preset, settings)
     _check_left_sides(known or [], discrete=discrete)
     if time is None and not discrete:
@@ -242,7 +253,8 @@ def fit(
             runs = read_table(
                 source_of(data), time, names_in(states), names_in(inputs), group,
                 positions=positions_in(positions), order=order, hidden=names_in(hidden),
-                derivatives=names_in(derivatives), discrete=discrete, **reading,
+                derivatives=names_in(derivatives), discrete=discrete, units=column_units or None,
+                **reading,
             )  # fmt: skip
             if preset == "recommended" or library is not None:
                 sample = getattr(runs, "sample", runs)  # chunked data have a sample
@@ -261,7 +273,7 @@ def fit(
                 model = discovery.best
             else:
                 model = PRESETS[preset](seed=seed).set_params(**settings).fit(runs)
-        result = _written(model, runs, discovery, out, f"{stem_of(data)}.orthoreg", plots)
+        result = _written(model, runs, discovery, out, f"{stem_of(data)}.orthoreg", plots, printed)
     if as_json:
         entries = data_entries(paths_of(data), runs) | {"preset": preset}
         return print_json(entries | _entries(result, runs, notes))
@@ -313,8 +325,10 @@ def _written(
     folder: Path,
     name: str,
     plots: bool,
+    printed: dict[str, str],
 ) -> _Result:
-    """Compare a model with its data, then write model, report, summary and plots to a folder."""
+    """Compare a model with its data, then write model, report, summary and plots to a folder.
+    Coefficients are shown in the units `printed` in place of others."""
     from ..findings import forecast_sample
     from ..model.validation import in_states_of
     from ..reporting import report_page
@@ -326,6 +340,8 @@ def _written(
         forecasts = model.forecast(forecast_runs)
     with working("Comparing the model with the data"):
         summary = model.summary(runs, forecasts=forecasts)
+        shown = model.in_units(printed) if printed else model
+        summary = shown.summary() if printed else summary
     pictures: dict[str, bytes] = {}
     if plots:
         with working("Drawing the plots"):
@@ -334,11 +350,11 @@ def _written(
             )
     with working("Writing the report"):
         page = report_page(
-            model, sample, summary=summary, forecasts=forecasts, discovery=discovery,
+            shown, sample, summary=summary, forecasts=forecasts, discovery=discovery,
             command=command_line(),
         )  # fmt: skip
         files = write_results(folder, name, model, pictures, summary, page)
-    return _Result(model, summary, discovery, files, [folder / plot for plot in pictures])
+    return _Result(shown, summary, discovery, files, [folder / plot for plot in pictures])
 
 
 def _entries(result: _Result, runs: "Dataset | ChunkedDataset", notes: list[str]) -> dict[str, Any]:

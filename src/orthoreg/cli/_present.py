@@ -8,8 +8,17 @@ import typer
 
 from .._common.errors import InputError
 from .._common.progress import working
-from ._app import GroupColumn, Json, Minutes, ModelFile, TimeColumn, app, command_line
-from ._arguments import check_file, one_of
+from ._app import (
+    GroupColumn,
+    Json,
+    Minutes,
+    ModelFile,
+    PrintedUnits,
+    TimeColumn,
+    app,
+    command_line,
+)
+from ._arguments import check_file, one_of, printed_units_in
 from ._output import (
     collected_warnings,
     print_files,
@@ -23,7 +32,7 @@ from ._reading import name_of, reads_tables
 
 
 @app.command()
-def show(model: ModelFile, as_json: Json = False) -> None:
+def show(model: ModelFile, units: PrintedUnits = "", as_json: Json = False) -> None:
     """Print a model's equations, verdict, advice, intervals and probabilities again."""
     from dataclasses import asdict
 
@@ -38,6 +47,8 @@ def show(model: ModelFile, as_json: Json = False) -> None:
 
     with collected_warnings() as notes:
         fitted = load(model)
+        printed = printed_units_in(units)
+        fitted = fitted.in_units(printed) if printed else fitted
         summary = fitted.summary()
     if as_json:
         return print_json(
@@ -112,6 +123,7 @@ def report(
 
 
 _FORMATS = ("text", "python", "c", "julia", "matlab", "modelica", "fmu", "latex", "mathml", "sympy")
+_WITH_UNITS = ("text", "latex", "mathml")
 _BY_ENDING = {
     ".txt": "text", ".py": "python", ".c": "c", ".jl": "julia", ".m": "matlab", ".mo": "modelica",
     ".fmu": "fmu", ".tex": "latex", ".mml": "mathml",
@@ -128,6 +140,7 @@ def export(
     out: Annotated[
         Path | None, typer.Option(help="File to write. Default: standard output.")
     ] = None,
+    units: PrintedUnits = "",
     as_json: Json = False,
 ) -> None:
     """Write a model's equations as text, LaTeX, MathML or SymPy, or the whole model, including the
@@ -141,12 +154,20 @@ def export(
             raise InputError(f"--out must not be the model file itself; got '{out}' for both.")
     if chosen == "fmu" and out is None:
         raise InputError("--format fmu writes a file; name it, as in --out model.fmu.")
+    printed = printed_units_in(units)
+    if printed and chosen not in _WITH_UNITS:
+        raise InputError(
+            f"--units is for --format {', '.join(_WITH_UNITS)}; the numbers of {chosen} are those "
+            f"of the fit."
+        )
     from .. import load
     from .._common.files import atomic_write
 
-    text = "" if chosen == "fmu" else _written(load(model), chosen)
+    fitted = load(model)
+    fitted = fitted.in_units(printed) if printed else fitted
+    text = "" if chosen == "fmu" else _written(fitted, chosen)
     if out is not None and chosen == "fmu":
-        load(model).to_fmu(out)
+        fitted.to_fmu(out)
     elif out is not None:
         with atomic_write(out) as stream:
             stream.write(text.encode())

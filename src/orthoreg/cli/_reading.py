@@ -3,6 +3,7 @@
 import inspect
 import re
 from collections.abc import Callable, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
@@ -157,6 +158,14 @@ def in_unit_of(model: "AbstractModel", reading: dict[str, Any]) -> dict[str, Any
 
     fitted = time_unit_in(model.units_.get(model.columns_["time"]))
     return {**reading, "time_unit": reading["time_unit"] or fitted}
+
+
+def units_to_read(model: "AbstractModel", columns: Sequence[str]) -> dict[str, str] | None:
+    """Return the units of a model's columns, into which columns in other units are converted, or
+    None if pint is not installed."""
+    if find_spec("pint") is None:
+        return None
+    return {name: unit for name, unit in model.units_.items() if name in columns}
 
 
 def source_of(files: Sequence[Path]) -> Any:

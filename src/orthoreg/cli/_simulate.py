@@ -8,8 +8,8 @@ import typer
 
 from .._common.errors import InputError
 from .._common.progress import working
-from ._app import GroupColumn, Json, ModelFile, Tables, TimeColumn, app
-from ._arguments import check_file, inputs_of, interpolation_in, numbers_in
+from ._app import GroupColumn, Json, ModelFile, PrintedUnits, Tables, TimeColumn, app
+from ._arguments import check_file, inputs_of, interpolation_in, numbers_in, printed_units_in
 from ._output import (
     collected_warnings,
     data_entries,
@@ -57,6 +57,7 @@ def simulate(
     *,
     reading: dict[str, Any],
     out: Annotated[Path | None, typer.Option(help="CSV file for the trajectory.")] = None,
+    units: PrintedUnits = "",
     as_json: Json = False,
 ) -> None:
     """Integrate a model from an initial state, or from past samples. Divergence is reported and is
@@ -68,7 +69,7 @@ def simulate(
     if (start is None) == (from_data is None):
         raise InputError("Pass the initial state as --start, or past samples as --from-data.")
     from .. import load
-    from ..data import write_table
+    from ..data import converted_columns, write_table
     from ..findings import counted, table
 
     with collected_warnings() as notes:
@@ -90,6 +91,7 @@ def simulate(
         columns |= dict(zip(fitted.state_names_, rollout.x.T, strict=True))
         reached = np.isfinite(rollout.x).all(axis=1)
         columns = {name: column[reached] for name, column in columns.items()}
+        columns, shown_units = converted_columns(columns, fitted.schema_, printed_units_in(units))
         if out is not None:
             write_table(out, columns)
     if as_json:
@@ -111,8 +113,9 @@ def simulate(
     if rollout.message:
         console.print(f"note: {rollout.message}", markup=False, soft_wrap=True)
     title = f"{rollout.status}: {counted(int(reached.sum()), 'row')}"
-    units = fitted.units_
-    header = tuple(f"{name} [{units[name]}]" if name in units else name for name in columns)
+    header = tuple(
+        f"{name} [{shown_units[name]}]" if name in shown_units else name for name in columns
+    )
     console.print(table(title, header, rows))
     if out is not None:
         print_files(console, [out])

@@ -17,7 +17,7 @@ from ..findings import Summary
 from ..model.model import AbstractModel
 from ..model.validation import in_states_of
 from ..simulation import Rollout
-from ._reading import in_unit_of, source_of
+from ._reading import in_unit_of, source_of, units_to_read
 
 REPORT = "report.html"
 PLOTS = ("forecast.png", "phase.png", "residual.png", "selection.png")
@@ -51,6 +51,9 @@ def runs_for(
         order=max(model.schema_.order, 2),
         discrete=model.schema_.discrete,
         hidden=model.schema_.hidden,
+        units=units_to_read(
+            model, [*model.schema_.measured_states, *model.schema_.measured_inputs]
+        ),
         **in_unit_of(model, reading),
     )
     runs = in_memory(runs)

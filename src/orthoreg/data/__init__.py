@@ -41,7 +41,9 @@ from ._splitting import held_out_rows as held_out_rows
 from ._splitting import outward_fold_rule as outward_fold_rule
 from ._units import Unit as Unit
 from ._units import Units as Units
+from ._units import checked_conversions as checked_conversions
 from ._units import conversion as conversion
+from ._units import converted_columns as converted_columns
 from ._units import dimensionless as dimensionless
 from ._units import has_free_zero as has_free_zero
 from ._units import is_same as is_same

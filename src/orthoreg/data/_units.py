@@ -5,12 +5,12 @@ Without pint, and for text that is not a unit, a column has no known unit. Its t
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, final
 
-from .._common.errors import DataError, require
+from .._common.errors import DataError, InputError, require
 
 if TYPE_CHECKING:
     from ._schema import Schema
@@ -99,7 +99,7 @@ class Units:
 
     `of` has a unit for each column, including estimated velocities and time, or None if it is
     unknown. `symbols` are the symbols of units as the user wrote them, and `unreadable` the texts
-    that are no units.
+    that are no units. `wanted` are units to print in place of others, {"rad": "deg"}.
     """
 
     of: Mapping[str, Unit | None]
@@ -107,6 +107,7 @@ class Units:
     unreadable: tuple[str, ...]
     time_name: str
     discrete: bool
+    wanted: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def any(self) -> bool:
@@ -120,21 +121,60 @@ class Units:
             return unit
         return None if unit is None or time is None else unit / time
 
+    def converted(self, unit: Unit) -> Unit:
+        """Return the unit in which numbers in another unit are printed."""
+        for old, new in self.wanted.items():
+            first, second = known_unit(old), known_unit(new)
+            ((name, power),) = first._units.items()
+            if exponent := unit._units.get(name, 0) / power:
+                unit = unit * (second / first) ** exponent
+        return unit
+
+    def factor(self, unit: Unit | None) -> float:
+        """Return the factor by which numbers in a unit are printed."""
+        if unit is None or not self.wanted:
+            return 1.0
+        return conversion(unit, self.converted(unit))
+
     def text(self, unit: Unit | None) -> str:
-        """Return a unit as text, such as rad/s², 1 for a pure number, and '' if unknown."""
+        """Return a unit as printed, such as rad/s², 1 for a pure number, and '' if unknown."""
         if unit is None:
             return ""
+        unit = self.converted(unit)
+        symbols = {**self.symbols, **_symbols(self.wanted.values())}
         above, below = [], []
         for name, power in unit._units.items():
             side, size = (above, power) if power > 0 else (below, -power)
             is_whole = float(size).is_integer()
             raised = "" if size == 1 else f"{size:g}".translate(_SUPERSCRIPTS)
             raised = raised if is_whole else f"^{size:.4g}"
-            side.append(f"{self.symbols.get(name) or symbol_of(name)}{raised}")
+            side.append(f"{symbols.get(name) or symbol_of(name)}{raised}")
         text = "·".join(above) or "1"
         if below:
             text += f"/{below[0]}" if len(below) == 1 else f"/({'·'.join(below)})"
         return text
+
+
+def checked_conversions(wanted: Mapping[str, str], *, of_columns: bool = False) -> dict[str, str]:
+    """Return units by the unit that they replace, or raise InputError for unlike units. Only
+    columns can be converted between units with different zeros."""
+    for old, new in wanted.items():
+        for text in (old, new):
+            if parse_unit(text) is None:
+                raise InputError(f"'{old}->{new}' cannot be converted: '{text}' is not a unit.")
+        first, second = known_unit(old), known_unit(new)
+        if not same_dimension(first, second):
+            raise InputError(
+                f"'{old}->{new}' cannot be converted: these are units of unlike quantities."
+            )
+        if not of_columns and (has_free_zero(first) or has_free_zero(second)):
+            raise InputError(
+                f"'{old}->{new}' moves the zero of the column, and therefore changes the terms; "
+                f"convert the column when it is read, as in units={{'T': '{new}'}}."
+            )
+        if len(first._units) != 1:
+            raise InputError(f"'{old}->{new}' must begin with a single unit, such as rad or min.")
+    return dict(wanted)
 
 
 def symbol_of(name: str) -> str:
@@ -219,3 +259,32 @@ def _absolute(text: str) -> Unit:
     if has_free_zero(unit) and not text.startswith("delta"):
         unit = _registry().Unit(next(iter(unit._units)).removeprefix("delta_"))
     return unit
+
+
+def converted_columns(
+    columns: Mapping[str, Any], schema: "Schema", wanted: Mapping[str, str]
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return columns of a schema in other units, {"rad": "deg"}, and the units of all columns."""
+    if not wanted:
+        return dict(columns), dict(schema.units)
+    require("pint", "units", "The conversion of units")
+    units = units_of(schema)
+    if units is None:
+        raise InputError(
+            "The columns of the model have no known units, so they cannot be converted."
+        )
+    units = replace(units, wanted=checked_conversions(wanted, of_columns=True))
+    texts, result = dict(schema.units), dict(columns)
+    for name in columns:
+        unit = units.of.get(name)
+        if unit is None or units.converted(unit) == unit:
+            continue
+        text = texts.get(name, "")
+        exact = [new for old, new in wanted.items() if parse_unit(old) == unit]
+        factor, offset = units.factor(unit), 0.0
+        texts[name] = units.text(unit)
+        if exact and has_free_zero(unit):
+            factor, offset = unit_converter(name, text, exact[0])
+            texts[name] = exact[0]
+        result[name] = columns[name] * factor + offset
+    return result, texts

@@ -7,8 +7,8 @@ from typing import final
 import numpy as np
 from jaxtyping import Float
 
-from .._common.errors import InputError, UnitError
-from ..data import Unit, Units, conversion, has_free_zero, known_unit, parse_unit, same_dimension
+from .._common.errors import UnitError
+from ..data import Unit, Units
 from ..field.hybrid import HybridField
 from ..terms import (
     Expression,
@@ -29,13 +29,11 @@ class CoefficientUnits:
     """Units of the coefficients of terms, and of the constants inside terms and known equations.
 
     The unit of a coefficient is that of the left side of its equation divided by that of its term.
-    `wanted` are units to be printed in place of others, {"rad": "deg"}.
     """
 
     features: FeatureMap
     outputs: tuple[str, ...]
     algebra: UnitAlgebra
-    wanted: Mapping[str, str] = field(default_factory=dict)
     _terms: dict[int, Unit | None] = field(default_factory=dict, repr=False)
 
     @property
@@ -44,31 +42,26 @@ class CoefficientUnits:
 
     def text(self, equation: int, term: int) -> str:
         """Return the printed unit of a coefficient, '' if it is unknown."""
-        unit = self._unit(equation, term)
-        return "" if unit is None else self._shown(self._converted(unit)[0])
+        return self.units.text(self._unit(equation, term))
 
     def factor(self, equation: int, term: int) -> float:
         """Return the factor by which a coefficient is printed in another unit than it has."""
-        unit = self._unit(equation, term)
-        return 1.0 if unit is None else self._converted(unit)[1]
+        return self.units.factor(self._unit(equation, term))
 
     def of_constant(self, name: str) -> str:
         """Return the printed unit of a named constant, '' if it is unknown."""
-        unit = self.algebra.constants.get(name)
-        return "" if unit is None else self._shown(self._converted(unit)[0])
+        return self.units.text(self.algebra.constants.get(name))
 
     def factor_of_constant(self, name: str) -> float:
-        unit = self.algebra.constants.get(name)
-        return 1.0 if unit is None else self._converted(unit)[1]
+        return self.units.factor(self.algebra.constants.get(name))
 
     def rate(self, output: str) -> str:
         """Return the printed unit of the left side of an equation."""
-        unit = self.units.rate(output)
-        return "" if unit is None else self._shown(self._converted(unit)[0])
+        return self.units.text(self.units.rate(output))
 
     def shown(self, shown_field: HybridField) -> HybridField:
         """Return the field with coefficients and constants in the printed units."""
-        if not self.wanted:
+        if not self.units.wanted:
             return shown_field
         values = [
             value * self.factor_of_constant(name)
@@ -85,7 +78,7 @@ class CoefficientUnits:
     def factors(self, support: np.ndarray) -> Float[np.ndarray, "c K"]:
         """Return the factors of the coefficients in use, one for the others."""
         factors = np.ones(support.shape)
-        for c, k in np.argwhere(support) if self.wanted else ():
+        for c, k in np.argwhere(support) if self.units.wanted else ():
             factors[c, k] = self.factor(int(c), int(k))
         return factors
 
@@ -114,53 +107,14 @@ class CoefficientUnits:
         values = zip(self.features.parameters, self.features.values, strict=False)
         return unit_with_numbers(term, self.units, {name: Number(value) for name, value in values})
 
-    def _converted(self, unit: Unit) -> tuple[Unit, float]:
-        """Return the unit to print, and the factor of numbers in it."""
-        result = unit
-        for old, new in self.wanted.items():
-            first, second = known_unit(old), known_unit(new)
-            ((name, power),) = first._units.items()
-            exponent = unit._units.get(name, 0) / power
-            if exponent:
-                result = result * (second / first) ** exponent
-        return result, 1.0 if result is unit else conversion(unit, result)
-
-    def _shown(self, unit: Unit) -> str:
-        symbols = {n: s for text in self.wanted.values() for n, s in self._symbol(text)}
-        return replace(self.units, symbols={**self.units.symbols, **symbols}).text(unit)
-
-    def _symbol(self, text: str) -> list[tuple[str, str]]:
-        unit = known_unit(text)
-        return [(name, text) for name, power in unit._units.items() if len(unit._units) == power]
-
-
-def checked_conversions(wanted: Mapping[str, str]) -> dict[str, str]:
-    """Return units by the unit that they replace, or raise InputError for unlike units."""
-    for old, new in wanted.items():
-        for text in (old, new):
-            if parse_unit(text) is None:
-                raise InputError(f"'{old}->{new}' cannot be converted: '{text}' is not a unit.")
-        first, second = known_unit(old), known_unit(new)
-        if not same_dimension(first, second):
-            raise InputError(
-                f"'{old}->{new}' cannot be converted: these are units of unlike quantities."
-            )
-        if has_free_zero(first) or has_free_zero(second):
-            raise InputError(
-                f"'{old}->{new}' moves the zero of the column, and therefore changes the terms; "
-                f"convert the column when it is read, as in units={{'T': '{new}'}}."
-            )
-        if len(first._units) != 1:
-            raise InputError(f"'{old}->{new}' must begin with a single unit, such as rad or min.")
-    return dict(wanted)
-
 
 def units_of_field(
     shown: HybridField, outputs: Sequence[str], algebra: UnitAlgebra, wanted: Mapping[str, str]
 ) -> CoefficientUnits:
-    """Return the units of a field. Constants inside its terms get units too."""
-    algebra = UnitAlgebra(algebra.units, algebra.constants)
-    result = CoefficientUnits(shown.features, tuple(outputs), algebra, wanted)
+    """Return the units of a field, with units to print in place of others, {"rad": "deg"}.
+    Constants inside its terms get units too."""
+    algebra = UnitAlgebra(replace(algebra.units, wanted=wanted), algebra.constants)
+    result = CoefficientUnits(shown.features, tuple(outputs), algebra)
     used = np.flatnonzero((np.asarray(shown.coefficients) != 0).any(axis=0))
     for k in used.tolist():
         result._of_term(shown.features.terms[k])

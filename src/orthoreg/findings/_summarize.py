@@ -371,6 +371,26 @@ def _with_unit(row: TermRow, units: CoefficientUnits | None, c: int, k: int) -> 
     )
 
 
+def in_units_of(findings: Findings, before: Subject, after: Subject) -> Findings:
+    """Return findings about `before` with the numbers of `after`, the same model in other units."""
+    old, new = before.coefficient_units, after.coefficient_units
+    assert old is not None and new is not None
+    labels, names = before.labels, before.field.features.names
+    rows = []
+    for row in findings.terms:
+        c, k = labels.index(row.equation), names.index(row.term)
+        factor = new.factor(c, k) / old.factor(c, k)
+        low, high = (None if end is None else end * factor for end in (row.low, row.high))
+        unit = new.text(c, k) or None
+        rows.append(
+            replace(row, coefficient=row.coefficient * factor, low=low, high=high, unit=unit)
+        )
+    scale = [name for one in before.systems for name in one.scale]
+    constants = [estimated_constants(before.parameters, scale, units) for units in (old, new)]
+    notes = (constants[1] if note == constants[0] else note for note in findings.notes)
+    return replace(findings, equations=after.equations, terms=tuple(rows), notes=tuple(notes))
+
+
 def certificate_rows(subject: Subject) -> tuple[CertificateRow, ...]:
     """Return a row for each learned equation."""
     rows = zip(subject.labels, subject.certificate.equations, strict=True)

@@ -16,8 +16,8 @@ from .. import export
 from .._common.errors import InputError, require
 from .._common.files import atomic_write
 from .._common.scikit import check_is_fitted
-from ..data import Schema
-from ..export import CoefficientUnits, JaxField, checked_conversions, units_of_field
+from ..data import Schema, checked_conversions
+from ..export import CoefficientUnits, JaxField, units_of_field
 from ..field.hybrid import HybridField
 from ..fitting import Columns, Fit, Recipe, delays_in_use
 from ..matching import Undetermined
@@ -151,7 +151,12 @@ class AbstractExports(abc.ABC):
                 "in_units() needs columns with known units: give them in the header, as in "
                 "'theta [rad]', or with units={'theta': 'rad'}."
             )
+        self._convert_summary(result)
         return result
+
+    @abc.abstractmethod
+    def _convert_summary(self, other: Any) -> None:
+        """Set the latest summary of a copy that prints other units."""
 
     @property
     def columns_(self) -> dict[str, Any]:

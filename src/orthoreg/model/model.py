@@ -691,6 +691,12 @@ class AbstractModel(AbstractWorkflow, AbstractEstimator):
     # -- summary -------------------------------------------------------------------------
 
     @one_thread()
+    def _convert_summary(self, other: "AbstractModel") -> None:
+        from ..findings._summarize import in_units_of
+
+        if self._summary is not None:
+            other._summary = in_units_of(self._summary, self._subject(), other._subject())
+
     def summary(
         self,
         X: Any = None,

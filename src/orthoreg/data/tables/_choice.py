@@ -128,10 +128,13 @@ def _without_unit(name: str) -> str:
     """Return a chosen name without its unit. Text in round brackets is removed only if it is a
     unit, unlike in 'Position (left)'."""
     base, unit = name_and_unit(name)
-    is_unit = not name.strip().endswith(")") or all(
-        _KNOWN.fullmatch(part) for part in re.split(r"[*/·.^ 0-9⁻¹²³-]+", unit or "") if part
-    )
-    return base if is_unit else name
+    return base if not name.strip().endswith(")") or looks_like_unit(unit or "") else name
+
+
+def looks_like_unit(text: str) -> bool:
+    """Return whether a text consists of symbols of common units."""
+    parts = re.split(r"[*/·.^ 0-9⁻¹²³-]+", text)
+    return all(_KNOWN.fullmatch(part) for part in parts if part)
 
 
 @final

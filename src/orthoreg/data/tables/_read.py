@@ -33,7 +33,7 @@ from .._checks import check_moving
 from .._chunked import CHUNK, ChunkedDataset, chunk_edges, is_dask, of_partitions
 from .._dataset import Dataset
 from .._schema import Note
-from ._choice import GAP, Choice, Format
+from ._choice import GAP, Choice, Format, time_unit_in
 from ._formats import COLUMNAR_SUFFIXES, FRAME_NAME, from_arrow, is_frame
 from ._runs import PACKED_SUFFIXES, SourceNumbers, dataset_of, source_numbers, table_numbers
 
@@ -98,7 +98,8 @@ def read_table(
         columns with the derivative of each state, in the order of `states`.
     units
         units by column. Units in the header, `theta [rad]` or `v (m/s)`, are read; the column is
-        then named theta.
+        then named theta. A column with another unit in the header is converted (requires the extra
+        `units`).
     delimiter, decimal, encoding, comment
         format of a text file. Detected if omitted.
     missing
@@ -144,6 +145,8 @@ def read_table(
     >>> data.n_samples, data.units["x"]
     (3, 'm')
     """
+    if units is not None and time_unit is None:
+        time_unit = time_unit_in(units.get(time))
     form = Format(
         delimiter=delimiter, decimal=decimal, encoding=encoding, comment=comment, missing=missing,
         date_format=date_format, time_unit=time_unit, sheet=sheet, long=long, repair=repair or fill,

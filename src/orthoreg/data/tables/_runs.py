@@ -15,7 +15,8 @@ from ..._common.unpacking import packing
 from ...smoothing import Times
 from .._dataset import Dataset
 from .._schema import Note
-from ._choice import TIME_UNITS, Choice, name_and_unit, time_unit_in
+from .._units import parse_unit, unit_converter
+from ._choice import TIME_UNITS, Choice, looks_like_unit, name_and_unit, time_unit_in
 from ._formats import (
     COLUMNAR_SUFFIXES,
     EXCEL_SUFFIXES,
@@ -83,7 +84,11 @@ def table_numbers(table: Table, choice: Choice) -> SourceNumbers:
     names = tuple(choice.measured)
     values = np.empty((len(times), len(names)))
     for column, name in enumerate(names):
+        factor, offset, converted = _conversion(name, units.get(name), choice)
         values[:, column] = numbers_of(table, name, choice.form, group or "")
+        if converted:
+            values[:, column] = values[:, column] * factor + offset
+            notes += converted
         table = replace(table, columns={n: c for n, c in table.columns.items() if n != name})
     if not len(times):
         raise DataError(f"{table.source} has no rows below its header; at least one is needed.")
@@ -105,6 +110,27 @@ def _converted(
         )
     text = f"'{choice.time}' contains {TIME_UNITS[known][1]}; times are {TIME_UNITS[unit][1]}."
     return times * (TIME_UNITS[known][0] / TIME_UNITS[unit][0]), (Note("time-unit", text),)
+
+
+def _conversion(
+    name: str, written: str | None, choice: Choice
+) -> tuple[float, float, tuple[Note, ...]]:
+    """Return factor and offset that convert a column from the unit in the header to the requested
+    one, and a note. Text that is no unit is replaced without a conversion."""
+    wanted = choice.units.get(name)
+    if wanted is None or written is None or written == wanted:
+        return 1.0, 0.0, ()
+    if parse_unit(written) is None and not looks_like_unit(written):
+        return 1.0, 0.0, ()
+    factor, offset = unit_converter(name, written, wanted)
+    if (factor, offset) == (1.0, 0.0):
+        return 1.0, 0.0, ()
+    if choice.derivatives:
+        raise DataError(
+            f"'{name}' must stay in {written}, the unit in the header, because derivatives were "
+            f"measured; omit it in units."
+        )
+    return factor, offset, (Note("units", f"'{name}' is converted from {written} to {wanted}."),)
 
 
 def _keys(table: Table, group: str) -> Stretches:
