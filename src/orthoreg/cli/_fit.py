@@ -242,6 +242,10 @@ def fit(
     settings = {name: setting for name, setting in settings.items() if setting is not None}
     alone = {"--minutes": minutes, "--functions-of-time": functions_of_time}
     column_units, printed = units_in(units)
+    if printed:
+        from ..data import checked_conversions
+
+        checked_conversions(printed)
     check_discovery(discover, alone, preset, settings)
     _check_left_sides(known or [], discrete=discrete)
     if time is None and not discrete:

@@ -140,10 +140,10 @@ class Units:
         """Return a unit as printed, such as rad/s², 1 for a pure number, and '' if unknown."""
         if unit is None:
             return ""
-        unit = self.converted(unit)
+        shown = self.converted(unit)
         symbols = {**self.symbols, **_symbols(self.wanted.values())}
         above, below = [], []
-        for name, power in unit._units.items():
+        for name, power in shown._units.items():
             side, size = (above, power) if power > 0 else (below, -power)
             is_whole = float(size).is_integer()
             raised = "" if size == 1 else f"{size:g}".translate(_SUPERSCRIPTS)
@@ -158,6 +158,7 @@ class Units:
 def checked_conversions(wanted: Mapping[str, str], *, of_columns: bool = False) -> dict[str, str]:
     """Return units by the unit that they replace, or raise InputError for unlike units. Only
     columns can be converted between units with different zeros."""
+    require("pint", "units", "The conversion of units")
     for old, new in wanted.items():
         for text in (old, new):
             if parse_unit(text) is None:

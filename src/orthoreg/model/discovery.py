@@ -23,10 +23,10 @@ from ..findings.diagnoses import forecast_horizon
 from ..fitting import Fit, Recipe, describe
 from ..losses import Auto
 from ..matching import Match
-from ..physics import Physics, requested_delays
+from ..physics import Physics, requested_delays, unit_algebra
 from ..search.formulas import Atom, Combination, ModelSearch, SearchInput
 from ..search.rows import AbstractSelection, Chosen
-from ..terms import AbstractLibrary, Fourier, Polynomial, as_library
+from ..terms import AbstractLibrary, Fourier, Polynomial, as_library, like_terms
 from . import _limits as limits
 from .estimator import OrthoReg
 from .explanation import bind_library, time_budget
@@ -385,6 +385,10 @@ class _DiscoverySearch:
         self._rows, self._columns = training_rows(unfitted, Auto(), data, None, None, None)
         bind = partial(bind_library, data, physics)
         bound = bind(base)
+        algebra = unit_algebra(physics, base if is_expected else None, data.schema)
+        features = bound.features
+        if algebra is not None:
+            features = features.among(like_terms(features.terms, algebra))
         if bound.features.parameters:
             raise InputError(
                 "discover() does not estimate constants inside known equations or library terms, "
@@ -393,7 +397,7 @@ class _DiscoverySearch:
             )
         search_input = SearchInput(
             data,
-            bound.features,
+            features,
             bound.knowledge,
             bind,
             self._columns.interpolation,

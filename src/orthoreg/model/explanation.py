@@ -15,8 +15,8 @@ from .._common.html import html_lines, html_sentences, html_table
 from .._common.notation import left_side, next_values
 from .._common.parallel import one_thread
 from .._common.scikit import clone
-from ..data import AnyRows, Dataset
-from ..export import equation_mathml, significant, typeset_sentence
+from ..data import AnyRows, Dataset, Units, units_of
+from ..export import PURE_NUMBER, equation_mathml, significant, typeset_sentence
 from ..findings._words import interval, whole_percent
 from ..losses import Weak
 from ..matching import judge
@@ -28,6 +28,7 @@ from ..search.formulas import (
     EquationProposals,
     Measurements,
     ModelSearch,
+    ParametricTerm,
     ProposalConstant,
     RowSearch,
     ScoredCandidate,
@@ -40,7 +41,16 @@ from ..search.formulas import (
     short_terms,
 )
 from ..search.rows import Chosen
-from ..terms import AbstractLibrary, PerState, Terms, as_library, to_text
+from ..terms import (
+    AbstractLibrary,
+    PerState,
+    Terms,
+    UnitAlgebra,
+    as_library,
+    like_terms,
+    to_text,
+    unit_with_numbers,
+)
 from . import _limits as limits
 from .model import AbstractModel
 from .validation import (
@@ -394,7 +404,7 @@ def _judged_by_rows(
     should_continue: Callable[[], bool],
 ) -> list[EquationProposals]:
     search = RowSearch(
-        rows,
+        replace(rows, units=units_of(model.schema_)),
         model.field_.features,
         model.knowledge(),
         atoms,
@@ -490,7 +500,12 @@ def _proposal(model: AbstractModel, judged: EquationProposals, scored: ScoredCan
         model.output_names_[candidate.output],
         " + ".join(terms),
         terms,
-        equation_text(labels[candidate.output], candidate),
+        equation_text(
+            labels[candidate.output],
+            candidate,
+            judged.equation.rows.units,
+            model.output_names_[candidate.output],
+        ),  # fmt: skip
         judged.base.score - scored.score,
         evidence.inside,
         evidence.outside,
@@ -515,14 +530,28 @@ def _coefficients(model: AbstractModel, output: int) -> dict[str, float]:
     }
 
 
-def equation_text(label: str, candidate: Candidate) -> str:
+def _unit_text(units: Units | None, output: str, term: ParametricTerm, values: Any) -> str:
+    """Return the unit of a term's coefficient with its brackets, empty for a pure number."""
+    if units is None:
+        return ""
+    formula, algebra = term.expression, UnitAlgebra(units)
+    unit = algebra.of(formula) if like_terms([formula], algebra)[0] else None
+    unit = unit_with_numbers(term.at(values), units) if unit is None else unit
+    rate = units.rate(output)
+    text = "" if unit is None or rate is None else units.text(rate / unit)
+    return "" if text in ("", PURE_NUMBER) else f" [{text}]"
+
+
+def equation_text(
+    label: str, candidate: Candidate, units: Units | None = None, output: str = ""
+) -> str:
     """Return a candidate as a line: theta'' = -1.000 sin(theta) + 0.3000 cos(3*theta)."""
     text = ""
     for term, values, w in zip(
         candidate.fit.terms, candidate.fit.values, candidate.fit.coefficients, strict=True
     ):
         name = to_text(term.at([float(f"{v:.4g}") for v in values]))
-        size = significant(abs(float(w)), 4)
+        size = significant(abs(float(w)), 4) + _unit_text(units, output, term, values)
         name = f"({name})" if name[0].isdigit() else name  # 2 (1/(1 + x)), not 2 1/(1 + x)
         body = size if name == "(1)" else f"{size} {name}"
         sign = "-" if w < 0 else "+"

@@ -4,6 +4,7 @@ import abc
 import math
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from copy import copy
 from dataclasses import replace
 from pathlib import Path
@@ -13,16 +14,16 @@ from typing import Any, Self
 import numpy as np
 
 from .. import export
-from .._common.errors import InputError, require
+from .._common.errors import InputError, UnitError, require
 from .._common.files import atomic_write
 from .._common.scikit import check_is_fitted
-from ..data import Schema, checked_conversions
+from ..data import Schema, checked_conversions, units_of
 from ..export import CoefficientUnits, JaxField, units_of_field
 from ..field.hybrid import HybridField
 from ..fitting import Columns, Fit, Recipe, delays_in_use
 from ..matching import Undetermined
 from ..physics import Knowledge, constant_values, unit_algebra
-from ..terms import parameters_of, rename
+from ..terms import UnitAlgebra, parameters_of, rename
 
 
 class AbstractExports(abc.ABC):
@@ -113,9 +114,13 @@ class AbstractExports(abc.ABC):
     @property
     def coefficient_units_(self) -> CoefficientUnits | None:
         """Units of coefficients and constants, None if no column has a known unit."""
-        algebra = unit_algebra(self.recipe().physics, None, self.schema_, self.output_names_)
-        if algebra is None:
+        units = units_of(self.schema_)
+        if units is None:
             return None
+        algebra = UnitAlgebra(units)
+        with suppress(UnitError):  # formulas of an older model, which were not checked
+            physics = self.recipe().physics
+            algebra = unit_algebra(physics, None, self.schema_, self.output_names_) or algebra
         return units_of_field(self.field_, self.output_names_, algebra, self._wanted_units)
 
     def in_units(self, wanted: Mapping[str, str]) -> Self:

@@ -145,7 +145,7 @@ def read_table(
     >>> data.n_samples, data.units["x"]
     (3, 'm')
     """
-    if units is not None and time_unit is None:
+    if units is not None and time is not None and time_unit is None:
         time_unit = time_unit_in(units.get(time))
     form = Format(
         delimiter=delimiter, decimal=decimal, encoding=encoding, comment=comment, missing=missing,

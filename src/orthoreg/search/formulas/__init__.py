@@ -17,6 +17,7 @@ from ._evidence import short_terms as short_terms
 from ._measurements import Measurements as Measurements
 from ._models import ModelSearch as ModelSearch
 from ._models import SearchInput as SearchInput
+from ._parametric_term import ParametricTerm as ParametricTerm
 from ._proposals import EquationResult as EquationResult
 from ._proposals import RowSearch as RowSearch
 from ._ranking import Combination as Combination

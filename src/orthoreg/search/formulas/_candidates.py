@@ -9,7 +9,8 @@ from typing import final
 import numpy as np
 from jaxtyping import Float
 
-from ...terms import Expression, to_text
+from ...data import dimensionless, is_same
+from ...terms import Expression, UnitAlgebra, like_terms, to_text
 from . import _limits as limits
 from ._equation import DictionaryProblem, price_of
 from ._parametric_term import ParametricTerm
@@ -182,6 +183,8 @@ def make_readable(equation: DictionaryProblem, candidate: Candidate) -> Candidat
     if candidate.is_readable:
         return candidate
     for group in candidate.fit.free:
+        if _has_unit(equation, candidate.fit.terms[group[0][0]], group[0][1]):
+            continue  # it is simple in some units only
         for number in _simple_near(candidate, group[0]):
             values = [list(v) for v in candidate.fit.values]
             held = [list(h) for h in candidate.fit.held]
@@ -205,6 +208,18 @@ def make_readable(equation: DictionaryProblem, candidate: Candidate) -> Candidat
                 candidate = replace(simpler, snapped=snapped)
                 break
     return replace(_with_library_terms(equation, candidate), is_readable=True)
+
+
+def _has_unit(equation: DictionaryProblem, term: ParametricTerm, index: int) -> bool:
+    """Return whether a parameter of a term is known to be no pure number."""
+    if equation.rows.units is None:
+        return False
+    algebra = UnitAlgebra(equation.rows.units)
+    if not like_terms([term.expression], algebra)[0]:
+        return False
+    algebra.of(term.expression)
+    unit = algebra.constants.get(term.parameters[index])
+    return unit is not None and not is_same(unit, dimensionless())
 
 
 def _with_library_terms(equation: DictionaryProblem, candidate: Candidate) -> Candidate:

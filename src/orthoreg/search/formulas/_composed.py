@@ -303,6 +303,7 @@ def _pairs(equation: DictionaryProblem) -> Iterator[tuple[Factors, Factors]]:
             for _, term in with_templates(
                 Variable(v, rows.names[v]), span_of(rows.extent, v), (*TEMPLATES, *PLAIN_FACTORS)
             )
+            if all(rows.combine_like([term.expression]))
         ]
         for v in variables
     }

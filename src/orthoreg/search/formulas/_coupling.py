@@ -86,6 +86,8 @@ def coupled_systems(
             *forces(rows, position_of),
             *inertias(extended, width, position_of, c),
         ]
+        is_like = rows.combine_like([term.expression for term in terms])
+        terms = [term for term, each in zip(terms, is_like, strict=True) if each or term.known]
         problems.append(DictionaryProblem(extended, terms, c))
         lists.append(_search(problems[-1], width))
         explicit = result.candidates[0]

@@ -1,14 +1,14 @@
 """The rows used in a search, in units of their noise, and the score of a misfit."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, final
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from ...data import Extent
-from ...terms import Call, Expression, Product, Variable
+from ...data import Extent, Units
+from ...terms import Call, Expression, Product, UnitAlgebra, Variable, like_terms
 from . import _limits as limits
 from ._limits import NEAR_ZERO
 
@@ -35,7 +35,7 @@ class Measurements:
     variable, the fraction of the step around the point with the same sign minus the fraction with
     the other sign. Functions must also be defined at the points `beyond`, which are outside the
     range of the others. Each `stretch` of rows has a free offset. At most `reliable` rows count if
-    the misfit is noise.
+    the misfit is noise. `units` are the units of the variables.
     """
 
     points: Float[np.ndarray, "M V"]
@@ -58,6 +58,14 @@ class Measurements:
     beyond: Float[np.ndarray, "B V"] | None = None
     stretch: Int[np.ndarray, " R"] | None = None
     reliable: float = limits.TEMPERED_ROWS
+    units: Units | None = None
+
+    def combine_like(self, terms: Sequence[Expression]) -> list[bool]:
+        """Return which terms combine only like quantities, as far as units are known. A parameter
+        may have any unit."""
+        if self.units is None:
+            return [True] * len(terms)
+        return [like_terms([term], UnitAlgebra(self.units))[0] for term in terms]
 
     def without_offsets(
         self, values: Float[np.ndarray, "R k"], weight: Float[np.ndarray, " R"]

@@ -4,14 +4,14 @@
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, final
 
 import numpy as np
 from jaxtyping import Float
 
 from ..._common.progress import progress
-from ...data import Dataset
+from ...data import Dataset, units_of
 from ...losses import AbstractLoss
 from ...physics import Bound, Knowledge, Physics
 from ...terms import Expression, FeatureMap
@@ -82,7 +82,8 @@ class ModelSearch:
 
     def _rows(self, states: Float[np.ndarray, "N n"] | None) -> Measurements:
         problem = self._problem
-        return measurements(problem.loss, problem.data, states=states).defined_at(problem.points)
+        rows = measurements(problem.loss, problem.data, states=states)
+        return replace(rows, units=units_of(problem.data.schema)).defined_at(problem.points)
 
     def _results(
         self, rows: Measurements, shared: dict[int, set[Expression]]

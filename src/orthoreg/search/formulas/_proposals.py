@@ -37,11 +37,14 @@ class CoefficientConstraints:
     rows: Measurements
 
     def allow(self, candidate: Candidate) -> bool:
-        """Return whether a candidate has the required terms, respects the bounds within the errors,
-        and is defined at all required points."""
+        """Return whether a candidate has the required terms, respects the bounds within the errors
+        and the units, and is defined at all required points."""
         if not self.required <= set(candidate.expressions) or not self.rows.are_defined(
             candidate.values
         ):
+            return False
+        formulas = [term.expression for term in candidate.fit.terms if not term.known]
+        if not all(self.rows.combine_like(formulas)):
             return False
         errors = candidate.standard_errors()
         for term, w, error in zip(
@@ -233,4 +236,12 @@ def new_terms_for(rows: Measurements, atoms: Sequence[Any]) -> list[ParametricTe
                 f"it has {atom!r}."
             )
     own = [term for atom in atoms for term in atom.terms(rows.names, rows.extent)]
-    return own + catalogue(rows.names, rows.extent, rows.time_variable)
+    terms = own + catalogue(rows.names, rows.extent, rows.time_variable)
+    is_like = rows.combine_like([term.expression for term in terms])
+    for term, each in zip(own, is_like, strict=False):
+        if not each:
+            raise InputError(
+                f"atoms must combine like quantities, unlike '{to_text(term.expression)}' by the "
+                f"units of the columns: multiply each column by a parameter."
+            )
+    return [term for term, each in zip(terms, is_like, strict=True) if each]
