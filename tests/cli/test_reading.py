@@ -1,5 +1,6 @@
 """What commands say about the tables that they read; the options for it are the same in all."""
 
+import importlib.util
 import json
 
 import numpy as np
@@ -61,7 +62,25 @@ def test_repairs_are_listed_for_programs(folder, tmp_path, capsys):
     assert values["forecast_error"] < 1e-4
 
 
-def test_other_units_than_those_of_the_fit_are_warned_of(folder, tmp_path, capsys):
+def test_columns_are_converted_to_the_units_of_the_fit(folder, tmp_path, capsys):
+    (tmp_path / "mm.csv").write_text("\n".join(["time [s];x [mm]", *rows(1000.0)]) + "\n")
+    model = str(folder / "out" / f"{folder.name}.orthoreg")
+    assert run(["evaluate", model, str(tmp_path / "mm.csv"), "--time", "time"]) == 0
+    printed = capsys.readouterr()
+    assert "'x' is converted from mm to m." in printed.out + printed.err
+    assert "warning" not in printed.err
+    (tmp_path / "kg.csv").write_text("\n".join(["time [s];x [kg]", *rows(1.0)]) + "\n")
+    assert run(["evaluate", model, str(tmp_path / "kg.csv"), "--time", "time"]) == 2
+    assert "from kg to m, which are units of unlike quantities" in capsys.readouterr().err
+
+
+def test_other_units_than_those_of_the_fit_are_warned_of_without_pint(
+    folder, tmp_path, capsys, monkeypatch
+):
+    find = importlib.util.find_spec
+    monkeypatch.setattr(
+        "orthoreg.cli._reading.find_spec", lambda name: None if name == "pint" else find(name)
+    )
     (tmp_path / "mm.csv").write_text("\n".join(["time [s];x [mm]", *rows(1000.0)]) + "\n")
     model = str(folder / "out" / f"{folder.name}.orthoreg")
     assert run(["evaluate", model, str(tmp_path / "mm.csv"), "--time", "time"]) == 0
