@@ -28,7 +28,7 @@ from ..solving import (
     no_basis,
     squared_error,
 )
-from ..terms import like_terms, parameter_bounds
+from ..terms import like_terms, parameter_bounds, parameters_of
 from . import _limits as limits
 from ._angles import choose_default_terms
 from ._fit import Fit, Recipe
@@ -105,6 +105,9 @@ def check_not_tiny(task: Task) -> None:
     """
     rows = task.observed.subsample(limits.SIZE_ROWS)
     points, features = rows.points, task.features
+    # constants inside terms have no values yet
+    plain = [k for k, term in enumerate(features.terms) if not parameters_of(term)]
+    features = replace(features.only(plain), parameters=(), values=())
     with np.errstate(all="ignore"):
         sizes = np.abs(features(points)).max(axis=0)
         is_tiny = (sizes > 0) & (sizes < limits.MIN_SIZE)
