@@ -61,3 +61,26 @@ def test_terms_may_cancel_where_a_system_rests_in_several_places():
         expected, rel=0.1
     )
     assert model.summary(data).verdict.code == "explained"
+
+
+def test_constants_inside_terms_of_clean_runs_come_from_trajectories():
+    """Errors of derivatives gave K = 0.1036 with another term that compensated for it."""
+
+    def rate(_, z):
+        a, b = z
+        return [a * (1 - a) - 0.36 * a * b / (0.1 + a), 0.3 * (a - b)]
+
+    times = np.linspace(0, 25, 250)
+    starts = np.random.default_rng(4).uniform(0.2, 1.2, (4, 2))
+    runs = [
+        solve_ivp(rate, (0, 25), start, t_eval=times, rtol=1e-10, atol=1e-10).y.T
+        for start in starts
+    ]
+    data = og.Dataset.from_arrays(runs, times, names=["a", "b"])
+    model = og.OrthoReg("poly(2) + a*b/(K + a)").fit(data)
+    used = [
+        {n for n, on in zip(model.feature_names_, row, strict=True) if on} for row in model.support_
+    ]
+    assert used == [{"a", "a**2", "a*b/(a + K)"}, {"a", "b"}]
+    assert model.parameters_["K"] == pytest.approx(0.1, rel=1e-5)
+    assert model.summary(data).verdict.code == "explained"

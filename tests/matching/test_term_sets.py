@@ -97,6 +97,25 @@ def test_powers_of_a_temperature_in_kelvin_keep_their_digits(support):
     assert near.rss == pytest.approx(expected, rel=1e-3)
 
 
+def test_a_constant_inside_a_term_is_fixed_without_the_term():
+    """Columns: x, 1, the term x/(K + x) and the derivative of this term by K."""
+    x = np.linspace(0.1, 4, 60)
+    X = np.column_stack([x, np.ones(60), x / (0.5 + x), -0.8 * x / (0.5 + x) ** 2])
+    w = np.array([0.0, 0.0, 0.8, 0.5])
+    residual = 0.01 * np.random.default_rng(0).standard_normal(60)
+    users = np.zeros((4, 4), dtype=bool)
+    users[3, 2] = True
+    quadratic = Quadratic(
+        X.T @ X, X.T @ residual, float(residual @ residual), 60, 0, w, users=users
+    )
+    own, required = np.array([0, 0, 1, 1], dtype=bool), np.array([0, 0, 0, 1], dtype=bool)
+    near = neighbours(quadratic, own, ~required, required)
+    y = residual + X[:, 2] * 0.8  # K stays
+    assert near.removed[2] == pytest.approx(y @ y)
+    assert near.exchanged[2, 0] == pytest.approx(_rss(X, y, [0]))
+    assert near.added[1] == pytest.approx(_rss(X, residual, [1, 2, 3]))
+
+
 def test_a_power_of_a_switch_is_the_switch():
     rng = np.random.default_rng(0)
     u, x = rng.integers(0, 2, 50).astype(float), rng.standard_normal(50)

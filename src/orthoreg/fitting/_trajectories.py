@@ -27,9 +27,9 @@ from ._route import finish, fit, knowledge_of, prepare
 def fit_runs(recipe: Recipe, rows: AnyRows, runs: TrainingRuns) -> Fit:
     """Return the fit of a recipe to runs in time.
 
-    For noisy or coarsely sampled data and noisy maps, the terms and constants are chosen so that
-    trajectories follow the runs, and a residual is fitted only if the equations alone leave more
-    than noise. The residual is dropped if it makes held-out forecasts worse. Constants of equations
+    For noisy or coarsely sampled data, noisy maps and constants inside terms, the terms and
+    constants are chosen so that trajectories follow the runs, and a residual is fitted only if the
+    equations alone leave more than noise. The residual is dropped if it makes held-out forecasts worse. Constants of equations
     with a mass matrix are also matched to trajectories, because derivatives hide weak effects such
     as friction. If the equations leave more than noise and held inputs improve the trajectories,
     the fit is repeated with held inputs.
@@ -49,7 +49,9 @@ def fit_runs(recipe: Recipe, rows: AnyRows, runs: TrainingRuns) -> Fit:
         )
     is_noisy_map = is_map and runs.data.plan.is_noisy
     follows_runs = is_noisy_map or (not is_map and (is_weak or has_steps or is_coarse(runs.data)))
-    follows_runs = follows_runs or bool(runs.data.hidden)
+    # errors of derivatives bias constants inside terms, and other terms would compensate for it
+    has_parameters = not is_map and bool(prepare(recipe, rows).features.parameters)
+    follows_runs = follows_runs or has_parameters or bool(runs.data.hidden)
     if follows_runs and not known.systems:
         equations = fit(replace(recipe, augmentation=Zero()), rows)
         # linearized trajectories ignore jumps, so rows choose the terms

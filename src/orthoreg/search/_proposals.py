@@ -14,6 +14,7 @@ from ..matching._noise import min_misfit
 from ..matching._problem import Problem, eliminate_starts, normal_equations
 from ..matching._segments import RunSegments, Trajectories, input_nodes
 from ..matching._sensitivities import linearized
+from ..terms import parameters_of
 
 TermMask = Bool[np.ndarray, " P"]
 
@@ -22,7 +23,10 @@ TermMask = Bool[np.ndarray, " P"]
 class Quadratic(NamedTuple):
     """RSS(p) = square - 2 g'(p - center) + (p - center)'H(p - center) over `rows` values, in noise
     variances, as a function of the free parameters p. The `n_starts` initial values of all segments
-    are eliminated. RSS differences below `min_rss` are rounding errors and are ignored."""
+    are eliminated. RSS differences below `min_rss` are rounding errors and are ignored.
+
+    `users[i, j]` states that parameter i occurs only in terms, and that j is the coefficient of one
+    of them. Without any of these terms, parameter i keeps its value."""
 
     H: np.ndarray
     g: np.ndarray
@@ -31,6 +35,14 @@ class Quadratic(NamedTuple):
     n_starts: int
     center: np.ndarray | float = 0.0
     min_rss: float = 0.0
+    users: Bool[np.ndarray, "P P"] | None = None
+
+    def idle(self, support: TermMask) -> TermMask:
+        """Return the parameters that occur in no term of a set."""
+        if self.users is None:
+            return np.zeros(len(support), dtype=bool)
+        has_user = np.asarray(self.users[:, support].any(axis=1))
+        return self.users.any(axis=1) & ~has_user
 
     def without_given(self, w: Float[np.ndarray, " K"]) -> "Quadratic":
         """Return the same function in terms of the changes from the coefficients w."""
@@ -94,7 +106,27 @@ def linearize(
     n_measured = int(np.isfinite(sigma).sum())
     rows = float(segments.weight[:, is_valid].sum()) * n_measured
     n_starts = int(is_valid.sum()) * len(sigma)
-    return Quadratic(H, gradient, max(square, 0.0), rows, n_starts, p)
+    return Quadratic(
+        H, gradient, max(square, 0.0), rows, n_starts, p, users=_users_of_parameters(problem)
+    )
+
+
+def _users_of_parameters(problem: Problem) -> Bool[np.ndarray, "P P"] | None:
+    """Return the coefficients of the terms in which each inner parameter occurs, none for
+    parameters that also occur in terms whose coefficients are not free."""
+    constants, features = problem.constants, problem.field.features
+    if not len(constants.inner):
+        return None
+    users = np.zeros((constants.size, constants.size), dtype=bool)
+    lead = constants.lead
+    fixed = np.asarray(problem.field.coefficients) != 0
+    fixed[constants.rows[lead], constants.columns[lead]] = False
+    inside = [parameters_of(term) for term in features.terms]
+    for i, parameter in enumerate(constants.inner, start=len(lead)):
+        has_it = np.array([features.parameters[parameter] in names for names in inside])
+        if not fixed[:, has_it].any():
+            users[i, : len(lead)] = has_it[constants.columns[lead]]
+    return users
 
 
 def integral_form(
@@ -247,14 +279,30 @@ def neighbours(
 ) -> Neighbours:
     """Return all sets that differ from `support` by one added, removed or exchanged term. Terms in
     `required` are never removed."""
+    near = _neighbours(quadratic, support, candidates, required)
+    if quadratic.users is None:
+        return near
+    removable = support & ~required & quadratic.users.any(axis=0)
+    for k in np.flatnonzero(removable):  # parameters may become idle
+        without = toggled(support, [int(k)])
+        others = candidates & (np.arange(len(support)) != k)
+        rest = _neighbours(quadratic, without, others, required)
+        near.removed[k], near.exchanged[k] = rest.rss, rest.added
+    return near
+
+
+def _neighbours(
+    quadratic: Quadratic, support: TermMask, candidates: TermMask, required: TermMask
+) -> Neighbours:
     H, g, square = quadratic.H, quadratic.g, quadratic.square
     scale = np.sqrt(np.maximum(np.diag(H), 1e-300))
     H, g, center = H / np.outer(scale, scale), g / scale, quadratic.center * scale
     size = len(g)
-    inside = np.flatnonzero(support)
+    idle = quadratic.idle(support)
+    inside = np.flatnonzero(support & ~idle)
     outside = np.flatnonzero(candidates & ~support & (np.diag(quadratic.H) > 0))
-    # terms outside the set move from their center to zero
-    moved = np.where(support, 0.0, -center)
+    # terms outside the set move from their center to zero, idle parameters stay
+    moved = np.where(support | idle, 0.0, -center)
     g_moved = g - H @ moved
     inverse = _inverse(H[np.ix_(inside, inside)])
     change = inverse @ g_moved[inside]
