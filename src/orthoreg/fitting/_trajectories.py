@@ -29,10 +29,10 @@ def fit_runs(recipe: Recipe, rows: AnyRows, runs: TrainingRuns) -> Fit:
 
     For noisy or coarsely sampled data, noisy maps and constants inside terms, the terms and
     constants are chosen so that trajectories follow the runs, and a residual is fitted only if the
-    equations alone leave more than noise. The residual is dropped if it makes held-out forecasts worse. Constants of equations
-    with a mass matrix are also matched to trajectories, because derivatives hide weak effects such
-    as friction. If the equations leave more than noise and held inputs improve the trajectories,
-    the fit is repeated with held inputs.
+    equations alone leave more than noise. The residual is dropped if it makes held-out forecasts
+    worse. Constants of equations with a mass matrix are also matched to trajectories, because
+    derivatives hide weak effects such as friction. If the equations leave more than noise and held
+    inputs improve the trajectories, the fit is repeated with held inputs.
     """
     is_weak = rows.windows is not None
     known = knowledge_of(recipe, rows.names, rows.outputs, rows.given, rows.time_index)
