@@ -86,11 +86,11 @@ def linearize(
     is_valid = np.asarray(is_valid)
     if not is_valid.any():
         return None
-    std = sigma[:, None] * problem.relative_std(segments) * np.ones_like(near)
+    std, clipped = problem.likelihood_std(sigma, segments), problem.clipped(segments)
     with np.errstate(all="ignore"):  # sums of large numbers may overflow
         normal = normal_equations(
             Trajectories(near, is_valid), by, problem.measured_states(segments),
-            segments.weight * is_valid, std,
+            segments.weight * is_valid, std, clipped=clipped,
         )  # fmt: skip
     try:
         H, scores, solved = eliminate_starts(normal, np.zeros(len(p)))
@@ -163,11 +163,12 @@ def integral_form(
         measured, times = data.schema.derivative_of.get(c, (c, 0))
         offsets = _times_in_stretch(data, stretch)[:, None] ** np.arange(times + 1)
         values = np.column_stack([data.states[:, measured], integrals[times]])
-        root = 1 / np.sqrt(variance[:, measured])[:, None]
+        is_known = data.plan.clipped[:, [measured]] == 0
+        root = is_known / np.sqrt(variance[:, measured])[:, None]
         values, n_offsets = _without_offsets(values * root, offsets * root, stretch)
         y, columns = values[:, 0], values[:, 1:]
         forms[c] = Quadratic(
-            columns.T @ columns, columns.T @ y, float(y @ y), data.n_samples, n_offsets
+            columns.T @ columns, columns.T @ y, float(y @ y), int(is_known.sum()), n_offsets
         )
     return forms
 
