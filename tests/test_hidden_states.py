@@ -285,3 +285,64 @@ def test_a_state_that_is_given_as_constant_is_printed():
     model = og.OrthoReg("poly(1)", physics=og.Physics(equations={"x1": "0"})).fit(x, t=t)
     assert model.equations()[1].startswith("x1' = 0")
     assert len(model.to_latex()) == len(model.to_mathml()) == 2
+
+
+def neuron(t, x):
+    return [x[0] - x[0] ** 3 / 3 - x[1] + 0.5, 0.08 * (x[0] + 0.7 - 0.8 * x[1])]
+
+
+def test_a_hidden_state_of_which_nothing_is_known_is_a_derivative(tmp_path):
+    """v' = h and h' = (1 - v**2) h - 0.08 (v + 0.7 - 0.8 (v - v**3/3 - h + 0.5))."""
+    t = np.arange(0, 200, 0.2)
+    x, _ = simulated(neuron, [0.0, 0.0], t, [0], 0.01)
+    data = og.Dataset.from_arrays(x, t, names=["v"], hidden=["h"])
+    model = og.OrthoReg("poly(3)").fit(data)
+    assert model.equations(2)[0] == "v' = h" and model.estimated_ == ("h",)
+    row = dict(zip(model.feature_names_, model.coefficients_[1], strict=True))
+    used = {name: value for name, value in row.items() if value}
+    truth = {"1": -0.024, "v": -0.016, "h": 0.936, "v**3": -0.0213, "v**2*h": -1.0}
+    assert used == pytest.approx(truth, rel=0.1)
+    model.save(tmp_path / "m.orthoreg")
+    loaded, new = og.load(tmp_path / "m.orthoreg"), og.Dataset.from_arrays(x, t, names=["v"])
+    runs = [m.forecast(d)[0].x for m, d in ((model, data), (loaded, data), (loaded, new))]
+    np.testing.assert_array_equal(runs[0], runs[1])
+    np.testing.assert_array_equal(runs[0], runs[2])
+    assert "v' = h is given" in str(model.summary(data))
+
+
+def test_the_state_to_differentiate_is_chosen():
+    """A pendulum moves a slow sensor: only the angle has a second derivative."""
+
+    def slope(t, x):
+        return [-x[0] + 0.7 * x[2] ** 2, x[2], -np.sin(x[1]) - 0.1 * x[2]]
+
+    t = np.arange(0, 60, 0.1)
+    x, _ = simulated(slope, [1.0, 1.5, 0.0], t, [0, 1], 0.01)
+    data = og.Dataset.from_arrays(x, t, names=["y", "theta"], hidden=["omega"])
+    model = og.OrthoReg("poly(2) + sin(theta)").fit(data)
+    assert model.velocity_of_ == {"theta": "omega"}
+    assert model.equations(2) == [
+        "theta' = omega", "omega' = -0.10 omega - 1.0 sin(theta)", "y' = -1.0 y + 0.70 omega**2",
+    ]  # fmt: skip
+
+
+def test_several_hidden_states_are_successive_derivatives():
+    t = np.arange(0, 60, 0.05)
+    x, _ = simulated(
+        lambda t, z: [z[1], z[2], -2.017 * z[2] + z[1] ** 2 - z[0]],
+        [-0.9, 0.0, 0.5], t, [0], 0.01,
+    )  # fmt: skip
+    data = og.Dataset.from_arrays(x, t, names=["x"], hidden=["speed", "push"])
+    model = og.OrthoReg("poly(2)").fit(data)
+    assert model.velocity_of_ == {"x": "speed", "speed": "push"}
+    assert model.equations(2)[2] == "push' = -1.0 x - 2.0 push + 1.0 speed**2"
+    many = og.Dataset.from_arrays(x, t, names=["x"], hidden=["a", "b", "c", "d"])
+    with pytest.raises(InputError, match="an order above 4 are not supported. Give fewer hidden"):
+        og.OrthoReg("poly(2)").fit(many)
+
+
+def test_hidden_states_that_are_nowhere_although_all_measured_equations_are_given():
+    t = np.arange(0, 20, 0.2)
+    data = og.Dataset.from_arrays(np.sin(t)[:, None], t, names=["x"], hidden=["h"])
+    with pytest.raises(InputError, match="'h' is in no equation of a measured state"):
+        og.OrthoReg(physics=og.Physics(equations={"x": "-k*x"})).fit(data)

@@ -7,7 +7,8 @@ import pytest
 from moving_systems import COMPLETE, complete, observed, pendulum, runs_of, starts, swings
 
 import orthoreg as og
-from orthoreg.findings._motion import motion_of, rows_per_period, stretches
+from orthoreg.data import rows_per_period
+from orthoreg.findings._motion import motion_of, stretches
 from orthoreg.findings.diagnoses import few_rows, noise
 from orthoreg.smoothing import estimate_noise
 

@@ -1,16 +1,31 @@
 """Second order: only positions were given."""
 
+import re
+
 import numpy as np
 import pytest
-from moving_systems import LIBRARY, observed, pendulum, predators, runs_of, starts, swings
+from moving_systems import (
+    COMPLETE,
+    LIBRARY,
+    complete,
+    observed,
+    pendulum,
+    predators,
+    runs_of,
+    starts,
+    swings,
+)
 
 import orthoreg as og
-from orthoreg.findings.diagnoses import second_order
+from orthoreg.findings.diagnoses import higher_order
 
 
-def found(data, library=LIBRARY):
-    seen = observed(data)
-    return second_order(seen, library, range(data.n_states), seen.first_order())
+def found(data, library=LIBRARY, above=1):
+    """Advice on an order higher by `above`, and the states that it concerns."""
+    seen, recipe = observed(data), og.OrthoReg(library, og.Zero()).recipe()
+    unknown = higher_order(seen, recipe, range(data.n_states), seen.first_order())
+    result = None if unknown is None else unknown.advice(above)
+    return (None, []) if unknown is None or result is None else (result[1], [*unknown.equations])
 
 
 @pytest.mark.parametrize("noise", [0.0, 0.01, 0.05])
@@ -102,3 +117,68 @@ def test_a_voltage_that_jumps_with_the_current_is_no_position():
         inputs.append(current[:, None])
     data = og.Dataset.from_arrays(runs, [times] * 3, u=inputs, names=["V"], input_names=["i"])
     assert found(data) == (None, [])
+
+
+def sprott(t, x):
+    return [x[1], x[2], -2.017 * x[2] + x[1] ** 2 - x[0]]
+
+
+JERK = [[-0.9, 0.0, 0.5]]
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.02])
+def test_a_jerk_flow_is_of_third_order(noise):
+    data = runs_of(sprott, JERK, 80, 1200, ["x", "v", "a"], keep=[0], noise=noise)
+    assert found(data, og.Polynomial(2)) == (None, [])
+    advice, states = found(data, og.Polynomial(2), above=2)
+    assert advice.code == "missing-variable" and states == [0]
+    assert "--positions x --order 3 on the command line" in advice.text
+    assert "read_table(positions=['x'], order=3)" in advice.text
+    after, before = re.search(
+        r"off by (?:less than )?(\S+)% instead of (\S+)%", advice.text
+    ).groups()
+    assert float(after) < 10 and float(before) > 80
+
+
+def test_the_order_of_positions_is_raised():
+    def third(t, x):
+        return [x[1], x[2], -0.3 * x[2] - 2 * x[1] - 0.4 * x[0]]
+
+    begin = starts(5, [-1] * 3, [1] * 3)
+    data = runs_of(third, begin, 20, 300, ["x", "v", "a"], keep=[0], noise=0.01)
+    advice, states = found(data.with_velocities({"x": None}), og.Polynomial(1))
+    assert states == [1] and advice.text.startswith("x'' is not a function")
+    assert "--positions x --order 3" in advice.text
+
+
+@pytest.mark.parametrize("above", [1, 2])
+@pytest.mark.parametrize("kind", ["walk", "steps"])
+def test_an_unmeasured_input_is_no_higher_order(above, kind):
+    rng, rows = np.random.default_rng(3), 600
+    values = np.cumsum(rng.standard_normal(rows)) / 5
+    if kind == "steps":
+        values = np.repeat(rng.standard_normal(rows // 20), 20)
+    x = np.zeros(rows)
+    for k in range(rows - 1):
+        x[k + 1] = x[k] + 0.1 * (values[k] - x[k])
+    data = og.Dataset.from_arrays(x[:, None], 0.1 * np.arange(rows), names=["x"])
+    assert found(data, og.Polynomial(2), above) == (None, [])
+
+
+@pytest.mark.parametrize("name", COMPLETE)
+def test_complete_columns_need_no_higher_order(name):
+    assert found(complete(name)) == (None, []) == found(complete(name), above=2)
+
+
+def test_a_summary_says_what_does_not_help():
+    rng, rows = np.random.default_rng(3), 600
+    values = np.repeat(rng.standard_normal(rows // 20), 20)
+    x = np.zeros(rows)
+    for k in range(rows - 1):
+        x[k + 1] = x[k] + 0.1 * (values[k] - x[k])
+    data = og.Dataset.from_arrays(x[:, None], 0.1 * np.arange(rows), names=["x"])
+    summary = og.OrthoReg("poly(2)", og.Zero()).fit(data).summary(data)
+    texts = {advice.code: advice.text for advice in summary.advice}
+    assert texts["missing-variable"].endswith(
+        "Equations of order 2 and 3 in the measured states do not help."
+    )

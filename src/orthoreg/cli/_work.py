@@ -57,6 +57,8 @@ def runs_for(
         **in_unit_of(model, reading),
     )
     runs = in_memory(runs)
+    if dict(runs.velocity_of) != model.velocity_of_:  # derivatives with the names of hidden states
+        runs = runs.without_estimates().with_rates(model.velocity_of_)
     _warn_of_units(model, runs)
     return runs
 
@@ -84,7 +86,7 @@ def measure(model: AbstractModel, data: Dataset) -> dict[str, Any]:
     data = in_states_of(model, data)  # rows with a history, if variables are delayed
     forecasts = model.forecast(data)
     return derivative_scores(model, data) | summary.forecast_scores(
-        forecasts, summary.true_states(data, forecasts), data.is_measured
+        forecasts, [run.states for run in data], data.is_measured
     )
 
 

@@ -474,9 +474,32 @@ class Dataset:
         A velocity that is None is estimated, as are further derivatives below the `order` of the
         equations. Positions come first, then velocities.
         """
-        rates = rates_of(self, positions, check_order(order, positions))
+        measured = self.without_estimates()
+        return measured.with_rates(rates_of(measured, positions, check_order(order, positions)))
+
+    def with_rates(self, rates: Mapping[str, str]) -> "Dataset":
+        """Return the same runs with `rates` as derivatives of states: {"x": "v", "v": "v_dot"}.
+        Those without a column are estimated."""
         parts = with_rates(self, rates, rate_polynomial(self, rates))
         return self.with_parts(derivatives=None, **parts)
+
+    def without_estimates(self) -> "Dataset":
+        """Return the same runs with measured states only."""
+        is_measured = self.is_measured
+        if is_measured.all():
+            return self
+        filled = self.filled
+        names = self.schema.measured_states
+        return self.with_parts(
+            states=self.states[:, is_measured],
+            filled=None if filled is None else filled[:, is_measured],
+            state_std=None,
+            state_names=names,
+            velocity_of={a: b for a, b in self.velocity_of.items() if {a, b} <= set(names)},
+            estimated=(),
+            hidden=(),
+            per_run=(),
+        )
 
     def with_hidden(self, names: Sequence[str], per_run: "Sequence[PerRun]" = ()) -> "Dataset":
         """Return the same runs with these hidden states, whose values are NaN until a fit estimates

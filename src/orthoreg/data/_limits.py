@@ -11,9 +11,6 @@ PLAN_ROWS = 20_000
 """Maximum number of rows, in whole runs, for decisions on windows and on the growth of noise. The
 relative error of a variance is then 1%, sqrt(2 / N)."""
 
-BRIDGE_ROWS = 5
-"""Smoothed rows on each side of values at the limit of a sensor, whose lines are continued."""
-
 MAP_NOISE_ROWS = 3_000
 """Rows from which the noise of a map is estimated. The relative error of a variance is then 3%."""
 
@@ -98,3 +95,7 @@ MIN_BRIDGED_SHARE = 0.8
 
 BRIDGED_STEPS = 3.5
 """Maximum length of an interpolated gap, in median steps of the column."""
+
+CROSSING_DISTANCE = 0.25
+"""Distance from the mean, in standard deviations of a state, that a crossing must reach, so that
+noise does not cause crossings."""

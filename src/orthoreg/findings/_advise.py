@@ -9,7 +9,7 @@ from jaxtyping import Float
 from ..data import Dataset
 from ..export import equation_names
 from ..field.hybrid import HybridField
-from ..terms import AbstractLibrary
+from ..fitting import Recipe
 from . import _limits as limits
 from ._findings import Advice, EquationScore, Scores
 from ._held_out import beyond_noise
@@ -23,11 +23,11 @@ from .diagnoses import (
     differs_by_run,
     discrete,
     few_rows,
+    higher_order,
     lag,
     larger_library,
     missing_variable,
     noise,
-    second_order,
     time_dependence,
 )
 
@@ -36,7 +36,7 @@ _GOOD = ("explained", "needs-residual", "constant")
 
 def advise(
     field: HybridField,
-    library: AbstractLibrary,
+    recipe: Recipe,
     data: Dataset | None,
     seen: Observations | None,
     scores: Scores,
@@ -70,7 +70,7 @@ def advise(
         for c, equation in zip(places, scores.equations, strict=True)
         if equation.status != "constant" and c not in complete
     }
-    items = _remedies(field, library, seen, excess)
+    items = _remedies(field, recipe, seen, excess)
     items = items if mapped is None else [mapped, *items]
     if few is not None:
         items.append(few)
@@ -167,7 +167,7 @@ def _excess(score: EquationScore) -> float:
 
 
 def _remedies(
-    field: HybridField, library: AbstractLibrary, seen: Observations, excess: dict[int, float]
+    field: HybridField, recipe: Recipe, seen: Observations, excess: dict[int, float]
 ) -> list[Advice]:
     """Advice on terms and columns; `excess` is the error of each equation beyond noise."""
     improvable = [c for c, error in excess.items() if error > limits.IMPROVABLE_ERROR]
@@ -176,9 +176,12 @@ def _remedies(
         return []
     first = seen.first_order()
     tried: list[tuple[float, Advice]] = []
-    order, explained = second_order(seen, library, failing, first)
-    if order is not None:
-        tried.append((0.0, order))
+    library, explained = recipe.library, list[int]()
+    unknown = higher_order(seen, recipe, failing, first)
+    order = None if unknown is None else unknown.advice(above=1)
+    if unknown is not None and order is not None:
+        tried.append((0.0, order[1]))
+        explained += unknown.equations
     remaining = [c for c in improvable if c not in explained]
     delayed = dead_time(seen, library, remaining) if remaining else None
     if delayed is not None:
@@ -190,6 +193,13 @@ def _remedies(
         tried.append((varying.left, varying.advice))
         explained.append(varying.equation)
         remaining = [c for c in remaining if c != varying.equation]
+    jerk = None
+    if unknown is not None and set(unknown.equations) <= set(remaining):
+        jerk = unknown.advice(above=2)
+    if unknown is not None and jerk is not None:
+        tried.append(jerk)
+        explained += unknown.equations
+        remaining = [c for c in remaining if c not in explained]
     larger = larger_library(seen, library, remaining) if remaining else None
     if larger is not None:
         tried.append((larger.left, larger.advice))
@@ -199,15 +209,22 @@ def _remedies(
         if beyond_noise(larger.after, error, limits.NOISE_MARGIN) <= limits.GOOD_ERROR:
             explained.append(larger.equation)
     rows, terms = len(seen.samples.targets), len(field.features.terms)
-    if remaining and rows >= limits.MIN_ROWS_PER_TERM * terms:
-        rival = np.inf if larger is None else larger.left
-        timed = time_dependence(seen, field.features, remaining, first, rival)
+    open_ = remaining
+    rival = np.inf if larger is None else larger.left
+    if unknown is not None and jerk is not None:  # a complete forcing is reported besides
+        open_ = [*remaining, *unknown.equations]
+        rival = min(rival, max(jerk[0], 2 * limits.FORCING_REMAINING_ERROR))
+    if open_ and rows >= limits.MIN_ROWS_PER_TERM * terms:
+        timed = time_dependence(seen, field.features, open_, first, rival)
         if timed is not None:
             tried.append((timed.left, timed.advice))
             explained.append(timed.equation)
     ordered = [advice for _, advice in sorted(tried, key=lambda pair: pair[0])]
     remaining = [c for c in failing if c not in explained]
-    missing = missing_variable(seen, field.features, remaining, first) if remaining else None
+    failure = "" if unknown is None else unknown.failure
+    missing = (
+        missing_variable(seen, field.features, remaining, first, failure) if remaining else None
+    )
     return ordered + ([] if missing is None else [missing])
 
 

@@ -67,9 +67,6 @@ FOLDS = 10
 MAX_DERIVATIVE_NOISE = 0.5
 """Maximum noise of given derivatives, in standard deviations of their column. A larger estimate
 shows that the rows are in no order."""
-CROSSING_DISTANCE = 0.25
-"""Distance from the mean, in standard deviations of a state, that a crossing must reach, so that
-noise does not cause crossings."""
 COLLINEAR_EXTENT = 1e-3
 """Share of the largest singular value below which directions of the variables get no slope."""
 
@@ -113,10 +110,7 @@ a forcing."""
 FREE_RATE_SHARE = 0.5
 """Undetermined share above which a rate counts as a separate state."""
 DETERMINED_SHARE = 0.2
-"""Maximum share of a second derivative that remains unexplained if columns and rates determine
-it."""
-DETERMINED_SHARE_LIBRARY = 0.05
-"""The same share for rows without neighbours, where the library alone decides."""
+"""Maximum share of the next row that remains unexplained if a row of a map determines it."""
 
 # -- remedies ------------------------------------------------------------------------------
 IMPROVABLE_ERROR = 0.01
@@ -144,16 +138,6 @@ MAX_TERMS_TRIED = 150
 MAX_TERMS_SELECTED = 40
 """Maximum number of terms from which cross-validation selects, as in a fit. Larger libraries are
 compared with all their terms."""
-
-# -- second order --------------------------------------------------------------------------
-MAX_SEGMENTS = 200
-"""Maximum number of segments to forecast with equations of first and second order."""
-MAX_ROWS_ORDER_FIT = 2000
-"""Maximum number of rows to which these equations are fitted."""
-SEGMENT_ROWS = (3, 20)
-"""Minimum and maximum length of a segment in rows. The length is a quarter of a period."""
-DIVERGED_DISTANCE = 10.0
-"""Distance from the mean, in standard deviations, beyond which a forecast counts as diverged."""
 
 # -- forcing -------------------------------------------------------------------------------
 MIN_FORCING_PERIODS = 2.5

@@ -1,4 +1,4 @@
-"""Rows of the runs with first and second derivatives, and their noise."""
+"""Rows of the runs with derivatives, and their noise."""
 
 from dataclasses import dataclass, replace
 from typing import final
@@ -6,7 +6,7 @@ from typing import final
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from ..data import Dataset
+from ..data import Dataset, rows_per_period
 from ..losses import AbstractDifferentiator
 from . import _limits as limits
 from ._scores import spaced
@@ -15,23 +15,21 @@ from ._scores import spaced
 @final
 @dataclass(frozen=True, eq=False)
 class Motion:
-    """Runs with two derivatives of each state, row by row.
+    """Runs with the derivative of each state, row by row.
 
     `run` numbers the runs; `inner` marks rows away from the ends of a run, where derivatives are
     accurate. `noise` is the standard deviation of each state's noise, `is_white` whether it is
-    noise instead of coarse sampling. `slope_noise` and `curvature_noise` are the resulting
-    variances of the derivatives. `period` is the number of rows of an oscillation of each state.
+    noise instead of coarse sampling. `slope_noise` is the resulting variance of
+    the derivatives. `period` is the number of rows of an oscillation of each state.
     """
 
     data: Dataset
     run: Int[np.ndarray, " N"]
     slopes: Float[np.ndarray, "N n"]
-    curvature: Float[np.ndarray, "N n"]
     inner: Bool[np.ndarray, " N"]
     noise: Float[np.ndarray, " n"]
     is_white: Bool[np.ndarray, " n"]
     slope_noise: Float[np.ndarray, " n"]
-    curvature_noise: Float[np.ndarray, " n"]
     period: Float[np.ndarray, " n"]
 
     @property
@@ -53,35 +51,30 @@ def motion_of(data: Dataset, differentiation: AbstractDifferentiator) -> Motion 
     if data.derivatives is None:
         noise, is_white = np.array(data.plan.noise), np.array(data.plan.is_noise)
         slopes = rule.slopes(data)
-        curvature = rule.slopes(replace(data, states=slopes))
-        slope_noise, curvature_noise, *higher = _after(rule, data, noise)
+        slope_noise, *higher = _after(rule, data, noise)
         slope_noise = slope_noise + _bias(rule, data, slopes)
-        variances = [slope_noise, curvature_noise, *higher]
+        variances = [slope_noise, *higher]
         for rate, (measured, times) in data.schema.derivative_of.items():
             noise[rate] = np.sqrt(variances[times - 1][measured])
             is_white[rate] = is_white[measured]
             slope_noise[rate] = max(slope_noise[rate], variances[times][measured])
-            curvature_noise[rate] = max(curvature_noise[rate], variances[times + 1][measured])
     else:  # given derivatives have their own noise, independent of that of the states
         noise, is_white = np.zeros(data.n_states), np.zeros(data.n_states, dtype=bool)
         slopes = np.array(data.derivatives)
         given = replace(data, states=slopes, derivatives=None)
-        curvature = rule.slopes(given)
         level, is_noise = given.plan.noise, given.plan.is_noise
         level = np.where(
             is_noise & (level < limits.MAX_DERIVATIVE_NOISE * slopes.std(axis=0)), level, 0.0
         )
-        slope_noise, curvature_noise = level**2, _after(rule, given, level)[0]
+        slope_noise = level**2
     return Motion(
         data=data,
         run=run[data.run_of_row],
         slopes=slopes,
-        curvature=curvature,
         inner=_inner(data, rule.min_points),
         noise=noise,
         is_white=is_white,
         slope_noise=slope_noise,
-        curvature_noise=curvature_noise,
         period=rows_per_period(data),
     )
 
@@ -111,34 +104,13 @@ def stretches(data: Dataset, max_rows: int) -> tuple[Dataset, Int[np.ndarray, " 
     return data.at(selected, offsets, np.array(origin)), np.unique(origin, return_inverse=True)[1]
 
 
-def rows_per_period(data: Dataset) -> Float[np.ndarray, " n"]:
-    """Return the number of rows per oscillation of each state, infinite if the state crosses its
-    mean fewer than two times.
-
-    A crossing counts once the state is a quarter of its standard deviation beyond the mean, so that
-    noise does not cause crossings.
-    """
-    spread = data.states.std(axis=0)
-    offset = data.states - data.states.mean(axis=0)
-    side = np.where(np.abs(offset) > limits.CROSSING_DISTANCE * spread, np.sign(offset), 0.0)
-    periods = np.full(data.n_states, np.inf)
-    for state in range(data.n_states):
-        decided = np.flatnonzero(side[:, state])
-        turns = side[decided[1:], state] != side[decided[:-1], state]
-        same_run = data.run_of_row[decided[1:]] == data.run_of_row[decided[:-1]]
-        crossings = int((turns & same_run).sum())
-        if crossings >= 2:
-            periods[state] = 2 * data.n_samples / crossings
-    return periods
-
-
 def _after(
     rule: AbstractDifferentiator,
     data: Dataset,
     noise: Float[np.ndarray, " n"],
 ) -> list[Float[np.ndarray, " n"]]:
     """The variances of the derivatives from noise of this size in the states."""
-    count = 1 + data.schema.max_derivative
+    count = data.schema.max_derivative
     if not noise.any():
         return [np.zeros(data.n_states) for _ in range(count)]
     rng = np.random.default_rng(0)

@@ -50,17 +50,15 @@ class Observations:
     """Variables and derivatives of some rows, with noise as variances.
 
     `noise` is the error from noise in any prediction of a derivative from the variables. Runs in
-    time also have the motion they come from, its second derivatives with their noise, and a mask of
-    the rows away from the ends of a run. `labels` are the names whose derivatives the equations
-    give: theta' for a second-order equation. `constants` are the model's constants inside terms.
+    time also have the motion they come from, and a mask of the rows away from the ends of a run.
+    `labels` are the names whose derivatives the equations give: theta' for a second-order equation.
+    `constants` are the model's constants inside terms.
     `map_data` are the runs of a map.
     """
 
     samples: Rows
     noise: Float[np.ndarray, " c"]
     motion: Motion | None = None
-    curvature: Float[np.ndarray, "N c"] | None = None
-    curvature_noise: Float[np.ndarray, " c"] | None = None
     inner: Bool[np.ndarray, " N"] | None = None
     labels: tuple[str, ...] = ()
     constants: Mapping[str, float] = field(default_factory=dict)
@@ -106,39 +104,16 @@ class Observations:
             )  # fmt: skip
         if self.motion is None or self.inner is None:
             return None
-        noise = _point_noise(samples, self.motion)
-        return self._determination(samples.variables, samples.targets, noise, self.noise)
-
-    def second_order(self) -> Determination | None:
-        """Return how far variables and derivatives determine the second derivatives."""
-        if self.motion is None or self.inner is None or self.curvature is None:
-            return None
-        assert self.curvature_noise is not None
-        samples = self.samples
-        points = np.hstack([samples.variables, samples.targets])
-        noise = np.concatenate(
-            [_point_noise(samples, self.motion), np.sqrt(self.motion.slope_noise)]
-        )
-        blur = _blur(points, self.curvature, noise)
-        return self._determination(points, self.curvature, noise, self.curvature_noise + blur)
-
-    def _determination(
-        self,
-        points: Float[np.ndarray, "N V"],
-        targets: Float[np.ndarray, "N c"],
-        point_noise: Float[np.ndarray, " V"],
-        noise: Float[np.ndarray, " c"],
-    ) -> Determination:
         rows = self.inner
         result = determination(
-            points[rows],
-            targets[rows],
-            np.unique(self.samples.run_of_row[rows], return_inverse=True)[1],
+            samples.variables[rows],
+            samples.targets[rows],
+            np.unique(samples.run_of_row[rows], return_inverse=True)[1],
             apart=self._apart(),
-            point_noise=point_noise,
-            noise=noise,
+            point_noise=_point_noise(samples, self.motion),
+            noise=self.noise,
         )
-        covered = np.zeros(len(points), dtype=bool)
+        covered = np.zeros(len(samples.variables), dtype=bool)
         covered[rows] = result.covered
         return replace(result, covered=covered)
 
@@ -168,7 +143,7 @@ def of_motion(motion: Motion) -> Observations:
         samples.variables, samples.targets, _point_noise(samples, motion)
     )
     return Observations(
-        samples, noise, motion, motion.curvature[rows], motion.curvature_noise, motion.inner[rows],
+        samples, noise, motion, motion.inner[rows],
         equation_names(data.state_names, data.velocity_of),
     )  # fmt: skip
 

@@ -12,12 +12,12 @@ from ..data import Dataset, PerRun, Rows, split_delayed
 from ..diagnostics import Certificate
 from ..export import CoefficientUnits, equation_names, learned_equations
 from ..field.hybrid import HybridField
+from ..fitting import Recipe
 from ..losses import AbstractDifferentiator
 from ..matching import Correlation, Undetermined
 from ..physics import ImplicitSystem, Starts
 from ..search.rows import EquationPath, TermEvidence
 from ..simulation import Interpolation, Rollout, input_interpolation
-from ..terms import AbstractLibrary
 from ._advise import advise
 from ._assess import assess, judged
 from ._findings import (
@@ -40,7 +40,6 @@ from ._notes import (
     NO_EVIDENCE,
     NOISE_NOT_IN_INTERVALS,
     certificate_notes,
-    clipped_values,
     constants_at_bounds,
     constants_of_runs,
     estimated_constants,
@@ -58,7 +57,7 @@ from ._notes import (
     weak_form,
 )
 from ._observations import Observations, of_map, of_motion, of_samples
-from ._scores import derivative_scores, forecast_sample, forecast_scores, true_states
+from ._scores import derivative_scores, forecast_sample, forecast_scores
 from ._verdict import verdict_of
 
 _EXPLAINED = ("explained", "noise-limited")
@@ -69,6 +68,9 @@ _EXPLAINED = ("explained", "noise-limited")
 @dataclass(frozen=True, eq=False)
 class Subject:
     """A fitted model as plain parts.
+
+    `recipe` has its library and known physics with default settings, without a residual, and tries
+    other columns.
 
     `field` is f with its terms and coefficients, `evidence` the evidence for the terms from
     resamples or trajectories if a selection chose them (`is_selected`), `left_out` terms of the
@@ -94,7 +96,7 @@ class Subject:
     parameters: tuple[tuple[str, float, tuple[float, float] | None], ...]
     estimated: tuple[str, ...]
     field: HybridField
-    library: AbstractLibrary
+    recipe: Recipe
     differentiation: AbstractDifferentiator
     certificate: Certificate
     evidence: TermEvidence | None
@@ -144,15 +146,10 @@ def summarize(
     `forecasts` are forecasts of the runs in `forecast_sample(data)`.
     """
     counts = _outliers(data) if subject.widths and data is not None else {}
-    runs = None if data is None else forecast_sample(data)
-    at_limits = [] if data is None else clipped_values(data)
     if counts and data is not None:
         data = data.plan.clean  # as in the fit
-    seen = _observations(subject, None if data is None else data.plan.continued, samples)
-    scores = _scores(subject, data, seen)
-    if runs is not None and forecasts is not None:
-        true = true_states(runs, forecasts)
-        scores = replace(scores, **forecast_scores(forecasts, true, runs.is_measured))
+    seen = _observations(subject, data, samples)
+    scores = _scores(subject, data, seen, forecasts)
     terms = term_rows(subject, scores.equations)
     certificate = certificate_rows(subject)
     notes = certificate_notes(
@@ -168,7 +165,6 @@ def summarize(
         notes.append(weak_form(subject.widths))
         if counts:
             notes.append(left_out_values(counts))
-    notes += at_limits
     if data is not None and (held := _held_inputs(subject, data)):
         notes.append(held_inputs(held))
     if data is not None and data.delays:
@@ -215,7 +211,7 @@ def summarize(
         verdict=verdict_of(scores, terms, rows, where),
         advice=advise(
             subject.field,
-            subject.library,
+            subject.recipe,
             data,
             seen,
             scores,
@@ -313,6 +309,7 @@ def _scores(
     subject: Subject,
     data: Dataset | None,
     seen: Observations | None,
+    forecasts: Sequence[Rollout] | None,
 ) -> Scores:
     learned = subject.learned
     scores = assess(subject.field, subject.certificate, subject.labels, seen)
@@ -330,6 +327,9 @@ def _scores(
         names = [subject.outputs[c] for c in learned]
         values |= derivative_scores(predicted, seen.samples.targets[:, learned], names)
         del values["derivative_error_by_equation"]  # the scores of equations contain it
+    if data is not None and forecasts is not None:
+        runs = forecast_sample(data)
+        values |= forecast_scores(forecasts, [run.states for run in runs], data.is_measured)
     return Scores(equations, **values)
 
 

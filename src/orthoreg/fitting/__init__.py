@@ -18,6 +18,9 @@ from ._hidden import with_hidden_states as with_hidden_states
 from ._limits import DELAY_MOVE as DELAY_MOVE
 from ._limits import DELAY_ROUNDS as DELAY_ROUNDS
 from ._limits import DRIFT_NAMED as DRIFT_NAMED
+from ._orders import OrderGain as OrderGain
+from ._orders import OrderTrials as OrderTrials
+from ._orders import with_embedded_states as with_embedded_states
 from ._route import choose_terms as choose_terms
 from ._route import finish as finish
 from ._route import fit as fit

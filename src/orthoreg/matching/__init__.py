@@ -3,6 +3,7 @@
 from ._constants import Constants as Constants
 from ._forecasts import forecast_error as forecast_error
 from ._forecasts import forecast_variants as forecast_variants
+from ._forecasts import matched_forecast_errors as matched_forecast_errors
 from ._forecasts import starting_states as starting_states
 from ._hidden import HiddenEstimate as HiddenEstimate
 from ._hidden import estimate_hidden as estimate_hidden

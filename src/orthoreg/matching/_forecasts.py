@@ -51,6 +51,34 @@ def forecast_error(field: HybridField, data: Dataset, interpolation: Mapping[str
     return fine
 
 
+def matched_forecast_errors(
+    field: HybridField, data: Dataset, interpolation: Mapping[str, str], steps: int
+) -> Float[np.ndarray, " n"]:
+    """Return the root mean squared error of each state, in standard deviations, over forecasts of
+    `steps` steps; NaN for states that were not measured. The error of a forecast is at most 1.
+
+    The initial state is estimated from the first third of each forecast, which is excluded from
+    the error.
+    """
+    problem = Problem.of(field, Constants.none(), data, dict(interpolation))
+    latest = data.run_lengths - 1.0 - steps
+    begins = np.unique(_spread_rows(data, latest, limits.FORECASTS))
+    segments, early = from_rows(data, begins, steps), from_rows(data, begins, max(steps // 3, 1))
+    guess = np.moveaxis(data.plan.smoothed[early.rows], 2, 1)
+    noise = np.maximum(data.plan.noise, limits.START_MIN_NOISE * problem.sizes)
+    sigma = np.where(problem.measured, noise, np.inf)
+    with np.errstate(all="ignore"):
+        accuracy = limits.START_ACCURACY * problem.sizes
+        substeps = problem.substeps(np.zeros(0), guess[0], guess, early, accuracy)
+        starts = match_starts(
+            problem, early, substeps, guess, sigma, max_steps=limits.START_EVALUATIONS
+        )
+        weight = segments.weight[1:, None].copy()
+        weight[: early.length] = 0.0
+        squares = _squared_errors(problem, np.zeros(0), starts, segments, substeps, weight)
+    return np.where(problem.measured, np.sqrt(np.mean(squares, axis=1)), np.nan)
+
+
 @final
 class Comparison(NamedTuple):
     """Forecast errors on held-out data before and after a refinement on the remaining data.
@@ -264,7 +292,7 @@ def _squared_errors(
     """Return the weighted mean squared errors of simulations, in variances of the states. Errors
     are at most 1; the error of a diverged simulation is 1."""
     states, is_valid = problem.simulate(p, starts, segments, substeps)
-    errors = problem.residuals(states, segments)[1:] / problem.sizes[:, None]
+    errors = (states - problem.measured_states(segments))[1:] / problem.sizes[:, None]
     squares = (errors**2 * weight).sum(axis=0) / np.maximum(weight.sum(axis=0), 1)
     return np.where(is_valid, np.minimum(squares, 1.0), 1.0)
 

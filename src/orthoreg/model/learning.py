@@ -31,12 +31,14 @@ from ..fitting import (
     matched_delays,
     needs_rows,
     simpler_delays,
+    with_embedded_states,
     with_hidden_states,
     with_row_uncertainty,
 )
 from ..matching import Refinement, refine
 from ..physics import requested_delays, unit_algebra
 from ..simulation import with_delays
+from ..terms import parameter_bounds
 from .model import AbstractModel
 from .validation import (
     as_dataset,
@@ -151,7 +153,7 @@ def _fitted(recipes: Sequence[Recipe], data: Dataset | ChunkedDataset) -> _Fitte
                 "Models with hidden states or constants per run must be fitted one by one, since "
                 "each estimates them from its own equations."
             )
-        data = with_hidden_states(recipes[0], data)
+        data = with_hidden_states(recipes[0], with_embedded_states(recipes[0], data))
     with one_thread(data.n_samples):
         rows, columns = run_rows(data, recipes[0].loss)
     data = data.sample if isinstance(data, ChunkedDataset) else data
@@ -267,7 +269,7 @@ def refinement_of(model: AbstractModel, X: Any, t: Any, u: Any) -> tuple[Refinem
         model.field_,
         data,
         interpolation=model.input_interpolation_,
-        bounds=recipe.parameter_bounds(known),
+        bounds=parameter_bounds(recipe.library) | known.parameter_bounds,
         knowledge=known,
     )
     if not refinement.kept:

@@ -154,8 +154,10 @@ class AbstractReading(AbstractExports):
 
     def _subject(self) -> Any:
         """Return the input of a summary."""
+        from ..field import Zero
         from ..findings._summarize import Subject
         from ..losses import Automatic
+        from .estimator import OrthoReg
 
         recipe, known = self.recipe(), self.knowledge()
         matched, estimates = self.fit_.matched, self.fit_.estimates
@@ -171,7 +173,12 @@ class AbstractReading(AbstractExports):
             ),
             estimated=self.estimated_,
             field=self.field_.without_idle_basis(),
-            library=recipe.library,
+            recipe=OrthoReg(
+                None if recipe.library_is_default else recipe.library,
+                Zero(),
+                physics=recipe.physics,
+                seed=recipe.seed,
+            ).recipe(),
             differentiation=getattr(recipe.loss, "differentiation", Automatic()),
             certificate=self.certificate_,
             evidence=self.fit_.evidence,

@@ -143,10 +143,10 @@ def _with_states_of(model: "AbstractModel", data: Dataset) -> Dataset:
     """Return the data with the velocities and hidden states of a fitted model."""
     schema = model.schema_
     if schema.velocity_of and not data.velocity_of:
-        if data.state_names == schema.state_names:
+        if set(data.schema.measured_states) == set(schema.measured_states):
+            data = data.without_estimates().with_rates(schema.velocity_of)
+        elif data.state_names == schema.state_names:
             data = data.with_parts(velocity_of=dict(schema.velocity_of))
-        elif set(data.schema.measured_states) == set(schema.measured_states):
-            data = data.with_velocities(schema.positions, schema.order)
     missing = [name for name in schema.hidden if name not in data.state_names]
     if missing and (*data.state_names, *missing) == schema.state_names:
         data = data.with_hidden(missing).with_parts(per_run=schema.per_run)

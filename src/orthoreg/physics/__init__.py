@@ -16,6 +16,7 @@ from ._knowledge import atom_bounds as atom_bounds
 from ._knowledge import atoms_of as atoms_of
 from ._knowledge import null_space as null_space
 from ._physics import Physics as Physics
+from ._physics import mentions as mentions
 from ._start import StartRule as StartRule
 from ._start import Starts as Starts
 from ._start import parse_start as parse_start

@@ -1,5 +1,6 @@
 """`Physics`: prior knowledge of a system."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import inf, isnan
@@ -131,6 +132,18 @@ class Physics:
             if getattr(self, name)
         ]
         return f"Physics({', '.join(shown)})"
+
+
+def mentions(physics: Physics, name: str) -> bool:
+    """Return whether a statement contains the name."""
+    texts = [text for pair in physics.equations for text in pair]
+    for key, terms in (*physics.required, *physics.forbidden):
+        texts += [key, *terms]
+    for key, _ in physics.bounds:
+        texts += [key] if isinstance(key, str) else key
+    texts += [str(part) for pair in physics.start for part in pair]
+    texts += [*physics.relations, *physics.conserved]
+    return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", "; ".join(texts)) is not None
 
 
 def _pairs(name: str, given: Any, check: Any) -> tuple[tuple[Any, Any], ...]:

@@ -13,6 +13,7 @@ from ._forcing import time_dependence as time_dependence
 from ._larger_library import LargerLibrary as LargerLibrary
 from ._larger_library import larger_library as larger_library
 from ._map import discrete as discrete
-from ._order import second_order as second_order
+from ._order import HigherOrder as HigherOrder
+from ._order import higher_order as higher_order
 from ._per_run import DiffersByRun as DiffersByRun
 from ._per_run import differs_by_run as differs_by_run

@@ -16,19 +16,24 @@ from .._findings import Advice
 from .._held_out import beyond_noise, held_out_errors, held_out_values
 from .._observations import Determination, Observations
 from .._words import listed, percent, rates
+from ._order import undetermined_limit
 
 
 def missing_variable(
-    seen: Observations, features: FeatureMap, failing: Sequence[int], first: Determination | None
+    seen: Observations,
+    features: FeatureMap,
+    failing: Sequence[int],
+    first: Determination | None,
+    tried: str = "",
 ) -> Advice | None:
     """Return advice if no function of the columns explains the rate of a state among `failing`.
 
-    If separate coefficients for each run explain the rate, the advice is that runs differ.
+    `tried` says what does not help. If separate coefficients for each run explain the rate, the
+    advice is that runs differ.
     """
     if first is None or not first.enough:
         return None
-    level = float(seen.noise_level.max(initial=0.0))
-    threshold = max(limits.UNDETERMINED_SHARE, limits.MISSING_VARIABLE_NOISE_FACTOR * level)
+    threshold = undetermined_limit(seen)
     undetermined = [c for c in failing if first.certain_share[c] > threshold]
     if not undetermined:
         return None
@@ -54,8 +59,8 @@ def missing_variable(
         "missing-variable",
         f"No function of {columns} explains {states}: equal values have different rates "
         f"({share} of the variance of {left_side(names[worst])} is unexplained). An input, or a "
-        f"state such "
-        f"as a velocity, is missing from the table: add its column.",
+        f"state such as a velocity, is missing from the table: add its "
+        f"column.{tried and f' {tried}'}",
     )
 
 

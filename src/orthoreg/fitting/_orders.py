@@ -1,0 +1,157 @@
+"""States that were not measured, in place of which derivatives of measured states are used.
+
+x' = h, h' = f(x, h) is x'' = f(x, x'). If nothing is known of a hidden state h, the derivative of a
+measured state is a choice without loss of generality wherever h acts on this state. Which state to
+differentiate, and how often, is decided by forecasts of held-out rows.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import NamedTuple, final
+
+import numpy as np
+
+from .._common.errors import DataError, InputError, quoted
+from .._common.progress import step
+from ..data import MAX_ORDER, Dataset, Rows, held_out_rows, rows_per_period
+from ..field import Zero
+from ..matching import matched_forecast_errors
+from ..physics import mentions
+from ..simulation import input_interpolation
+from . import _limits as limits
+from ._fit import Recipe, TrainingRuns
+from ._trajectories import fit_runs
+
+
+@final
+class OrderGain(NamedTuple):
+    """States that are positions in equations of this order, and the errors of forecasts over some
+    time `before` and `after`, in standard deviations."""
+
+    states: tuple[str, ...]
+    order: int
+    time: float
+    before: float
+    after: float
+
+
+@final
+class OrderTrials:
+    """Fits of higher order in measured `states`, judged by the worst forecast of these states."""
+
+    def __init__(self, recipe: Recipe, data: Dataset, states: Sequence[str]):
+        self._data = data.subsample_rows(limits.MAX_ROWS_ORDERS)
+        self._states = tuple(states)
+        self._held_out = _HeldOut(recipe, self._data)
+        self.failed: list[int] = []
+
+    @cached_property
+    def _before(self) -> float | None:
+        return self._held_out.error(self._data, self._states)
+
+    def gain(self, order: int) -> OrderGain | None:
+        """Return the gain with this order of all or one of the states, or None if forecasts are not
+        good or not clearly better. If the data have positions, the order of all is raised."""
+        if order > MAX_ORDER or self._before is None:
+            return None
+        groups = [self._states, *((state,) for state in self._states if len(self._states) > 1)]
+        positions = [dict.fromkeys(group) for group in groups[: limits.GROUPS_TRIED]]
+        if self._data.velocity_of:
+            positions = [self._data.schema.positions]
+        limit = min(limits.GOOD_ORDER_ERROR, limits.MAX_ORDER_RATIO * self._before)
+        with step("Trying equations of higher order"):
+            for named in positions:
+                data = self._data.with_velocities(named, order)
+                after = self._held_out.error(data, self._states)
+                if after is not None and after <= limit:
+                    return OrderGain(tuple(named), order, self._held_out.time, self._before, after)
+        self.failed.append(order)
+        return None
+
+
+def with_embedded_states(recipe: Recipe, data: Dataset) -> Dataset:
+    """Return the runs with their hidden states as successive derivatives of a measured state, if
+    nothing is known of the hidden states. Of several measured states, the one with the best
+    forecasts of held-out rows is differentiated."""
+    hidden = [name for name in data.hidden if name not in data.schema.per_run_names]
+    if not hidden or not data.has_unknown_states or _is_mentioned(recipe, hidden):
+        return data
+    measured = data.without_estimates()
+    given = set() if recipe.physics is None else {left for left, _ in recipe.physics.equations}
+    chains = [
+        dict(zip([*chain, *hidden], [*chain[1:], *hidden], strict=False))
+        for chain in _chains(data)
+        if not given.intersection(chain)
+    ]
+    if data.discrete:
+        return data
+    if len(hidden) + max(map(len, chains), default=0) > MAX_ORDER:
+        raise InputError(
+            f"Nothing is known of the hidden states {quoted(hidden)}, which would be derivatives "
+            f"of a measured state; equations of an order above {MAX_ORDER} are not supported. Give "
+            f"fewer hidden states, or equations with physics=Physics(equations=...)."
+        )
+    candidates = [measured.with_rates(dict(data.velocity_of) | chain) for chain in chains]
+    if len(candidates) < 2:
+        return candidates[0] if candidates else data
+    held_out = _HeldOut(recipe, data)
+    names = [name for name in data.state_names if name in data.schema.measured_states]
+    with step("Choosing the state to differentiate"):
+        errors = [held_out.error(candidate, names) for candidate in candidates]
+    return candidates[int(np.argmin([np.inf if error is None else error for error in errors]))]
+
+
+def _chains(data: Dataset) -> list[list[str]]:
+    """Return each measured state that is no derivative, with its derivatives."""
+    chains = []
+    for state in data.schema.measured_states:
+        if state in data.velocity_of.values():
+            continue
+        chain = [state]
+        while chain[-1] in data.velocity_of:
+            chain.append(data.velocity_of[chain[-1]])
+        chains.append(chain)
+    return chains
+
+
+def _is_mentioned(recipe: Recipe, hidden: Sequence[str]) -> bool:
+    """Return whether known physics names a hidden state."""
+    physics = recipe.physics
+    return physics is not None and any(mentions(physics, name) for name in hidden)
+
+
+@final
+class _HeldOut:
+    """Fits to some rows of runs, without residual, and their forecasts of the others."""
+
+    def __init__(self, recipe: Recipe, data: Dataset):
+        self._recipe = replace(recipe, augmentation=Zero())
+        rows = Rows(
+            data.variables, np.zeros((data.n_samples, data.n_states)), data.run_of_row,
+            np.zeros(data.n_states), times=data.times,
+        )  # fmt: skip
+        self._held_out = held_out_rows(rows, limits.ORDER_HELD_OUT_SHARE)
+        test = data.only(self._held_out)
+        periods = rows_per_period(data)[data.is_measured]
+        longest = int(test.run_lengths.max()) - 1
+        period = float(np.max(periods[np.isfinite(periods)], initial=0.0)) or np.inf
+        period *= limits.ORDER_FORECAST_PERIODS
+        self._steps = int(min(period, longest * limits.ORDER_FORECAST_SHARE))
+        self.time = self._steps * float(np.median(test.step_of_run()))
+
+    def error(self, data: Dataset, states: Sequence[str]) -> float | None:
+        """Return the largest forecast error of these states, in standard deviations, or None if
+        they cannot be forecast."""
+        train, test = data.only(~self._held_out), data.only(self._held_out)
+        if self._steps < limits.MIN_ORDER_STEPS:
+            return None
+        try:
+            loss = self._recipe.loss.rule(train)
+            kinds = input_interpolation(train.input_names, train)
+            runs = TrainingRuns(train, loss, kinds)
+            fit = fit_runs(self._recipe, loss.observe(train), runs)
+        except (DataError, InputError):
+            return None
+        errors = matched_forecast_errors(fit.field, test, fit.interpolation or kinds, self._steps)
+        return max(errors[data.state_names.index(name)] for name in states)
