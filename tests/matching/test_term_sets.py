@@ -13,11 +13,10 @@ from orthoreg.matching._limits import WINDOW
 from orthoreg.search import choose_structure
 from orthoreg.search._proposals import (
     Quadratic,
-    descend,
+    SetSearch,
     duplicates,
     integral_form,
     neighbours,
-    sets_within,
 )
 from orthoreg.smoothing import estimate_noise_growth
 from orthoreg.systems import Pendulum, Split, generate, true_derivatives
@@ -134,7 +133,7 @@ def test_search_finds_the_best_set(seed):
         return _rss(X, y, support) / (2 * 0.09) + price[list(support)].sum()
 
     every, none = np.ones(9, bool), np.zeros(9, bool)
-    found, support, _ = descend(quadratic, none, every, none, price, 0.09)
+    found, support, _ = SetSearch(quadratic, every, none, price, 0.09).descend(none)
     best = min((c for k in range(1, 6) for c in combinations(range(9), k)), key=score)
     assert tuple(np.flatnonzero(support)) == best
     assert found == pytest.approx(score(best))
@@ -146,8 +145,9 @@ def test_sets_within_a_window_have_the_scores_of_least_squares(seed):
     X, y, quadratic = _least_squares(seed)
     price, every, none = np.full(9, 6.0), np.ones(9, bool), np.zeros(9, bool)
     temperature = quadratic.temperature()
-    _, best, _ = descend(quadratic, none, every, none, price, temperature)
-    window = sets_within(quadratic, best, every, none, price, temperature, {})
+    sets = SetSearch(quadratic, every, none, price, temperature)
+    _, best, _ = sets.descend(none)
+    window = sets.within(best, {})
 
     def score(support):
         return _rss(X, y, support) / (2 * temperature) + price[support].sum()
@@ -171,18 +171,18 @@ def test_sets_within_a_window_have_the_scores_of_least_squares(seed):
 def test_matched_sets_of_a_window_have_their_own_score():
     _, _, quadratic = _least_squares(0)
     price, every, none = np.full(9, 3.0), np.ones(9, bool), np.zeros(9, bool)
-    _, best, _ = descend(quadratic, none, every, none, price, 1.0)
+    sets = SetSearch(quadratic, every, none, price, 1.0)
+    _, best, _ = sets.descend(none)
     other = best ^ np.isin(np.arange(9), [0])
-    window = sets_within(quadratic, best, every, none, price, 1.0, {other.tobytes(): np.inf})
+    window = sets.within(best, {other.tobytes(): np.inf})
     assert np.isinf(window[other.tobytes()])
 
 
 def test_search_respects_required_terms_and_candidates():
     _, _, quadratic = _least_squares(0)
     required, candidates = np.isin(np.arange(9), [0]), np.isin(np.arange(9), [2, 4])
-    _, support, near = descend(
-        quadratic, np.zeros(9, bool), candidates, required, np.full(9, 1.0), 0.09
-    )
+    sets = SetSearch(quadratic, candidates, required, np.full(9, 1.0), 0.09)
+    _, support, near = sets.descend(np.zeros(9, bool))
     assert support[0]
     assert not support[[1, 3, 5, 6, 7, 8]].any()
     assert not np.isfinite(near.removed[0])

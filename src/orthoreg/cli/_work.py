@@ -86,7 +86,7 @@ def measure(model: AbstractModel, data: Dataset) -> dict[str, Any]:
     data = in_states_of(model, data)  # rows with a history, if variables are delayed
     forecasts = model.forecast(data)
     return derivative_scores(model, data) | summary.forecast_scores(
-        forecasts, [run.states for run in data], data.is_measured
+        forecasts, summary.true_states(data, forecasts), data.is_measured
     )
 
 

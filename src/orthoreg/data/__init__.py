@@ -19,8 +19,10 @@ from ._limits import MAX_ORDER as MAX_ORDER
 from ._limits import NARROWEST as NARROWEST
 from ._period import rows_per_period as rows_per_period
 from ._plan import Plan as Plan
+from ._plan import clipped_values as clipped_values
 from ._plan import find_data_outliers as find_data_outliers
 from ._plan import replace_outliers as replace_outliers
+from ._plan import smoothed_states as smoothed_states
 from ._plan import weak_targets as weak_targets
 from ._plan import windows_of as windows_of
 from ._rows import AnyRows as AnyRows

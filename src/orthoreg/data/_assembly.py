@@ -7,11 +7,17 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from jaxtyping import Bool
+from jaxtyping import Bool, Float
 
 from .._common.errors import DataError, DataWarning, quoted, suggestion
 from .._common.notation import derivative_name, rate_unit
-from ..smoothing import MIN_VELOCITY_ROWS, best_polynomial, velocities
+from ..smoothing import (
+    MIN_VELOCITY_ROWS,
+    best_polynomial,
+    bridged,
+    find_range_limits,
+    velocities,
+)
 from . import _limits as limits
 from ._checks import as_numbers, check_names, cut_at_gaps
 from ._schema import Note
@@ -359,7 +365,7 @@ def rate_polynomial(data: "Dataset", rates: Mapping[str, str]) -> tuple[int, int
     ]
     if not columns:
         return None
-    return best_polynomial(sample.times, sample.states[:, columns], sample.offsets)
+    return best_polynomial(sample.times, _unlimited(sample, columns), sample.offsets)
 
 
 def with_rates(
@@ -376,7 +382,8 @@ def with_rates(
     if missing:
         _check_lengths(data)
     for state, rate in missing.items():
-        columns[rate] = velocities(data.times, columns[state], data.offsets, polynomial)
+        x = _unlimited(data, [names.index(state)]) if state in names else columns[state]
+        columns[rate] = velocities(data.times, x, data.offsets, polynomial)
     order = list(dict.fromkeys([*rates, *rates.values(), *names]))
     return {
         "states": np.hstack([columns[name] for name in order]),
@@ -410,6 +417,14 @@ def _check_lengths(data: "Dataset") -> None:
             f"velocity needs at least {MIN_VELOCITY_ROWS} in each run. Remove the short runs "
             f"({short.size} of {data.n_runs})."
         )
+
+
+def _unlimited(data: "Dataset", columns: list[int]) -> Float[np.ndarray, "N k"]:
+    """Return these columns with smooth curves in the place of values at limits of sensors."""
+    x = data.states[:, columns]
+    low, high = find_range_limits(data.times, x, data.offsets)
+    clipped = (x >= high).astype(np.int8) - (x <= low)
+    return bridged(data.times, x, data.offsets, clipped, limits.BRIDGE_ROWS)
 
 
 def _free_name(name: str, taken: set[str | None]) -> str:

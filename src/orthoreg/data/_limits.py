@@ -11,6 +11,9 @@ PLAN_ROWS = 20_000
 """Maximum number of rows, in whole runs, for decisions on windows and on the growth of noise. The
 relative error of a variance is then 1%, sqrt(2 / N)."""
 
+BRIDGE_ROWS = 5
+"""Smoothed rows on each side of values at the limit of a sensor, whose lines are continued."""
+
 MAP_NOISE_ROWS = 3_000
 """Rows from which the noise of a map is estimated. The relative error of a variance is then 3%."""
 

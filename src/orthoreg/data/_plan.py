@@ -7,21 +7,24 @@ from functools import cached_property
 from typing import Any, TypeVar, final
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 
 from ..smoothing import (
     MIN_POLYNOMIAL_ROWS,
+    MIN_VELOCITY_ROWS,
     MapNoise,
     Outliers,
     Smoother,
     Windows,
     best_polynomial,
     best_smoother,
+    bridged,
     bump_windows,
     estimate_map_noise,
     estimate_noise,
     estimate_noise_growth,
     find_outliers,
+    find_range_limits,
     relative_variance,
 )
 from . import _limits as limits
@@ -129,6 +132,7 @@ class Plan:
         if data.discrete:
             level = self.map_noise.state
             return level, level > 0
+        data = self._unclipped(data)
         level, is_noise = estimate_noise(data.times, data.states, data.offsets)
         return _read_only(level), _read_only(is_noise)
 
@@ -185,8 +189,8 @@ class Plan:
         if self.data.discrete:  # trajectories show it, not neighbouring rows
             return np.zeros(self.data.n_states), np.mean(self.data.states**2, axis=0)
         subset = self.data.subsample(limits.PLAN_ROWS)
-        smoothed = subset.plan.smoothed
-        growth = estimate_noise_growth(subset.states, smoothed)
+        smoothed, kept = subset.plan.smoothed, ~subset.plan.is_lost
+        growth = estimate_noise_growth(subset.states[kept], smoothed[kept])
         return _read_only(growth), np.mean(smoothed**2, axis=0)
 
     @property
@@ -203,6 +207,39 @@ class Plan:
     def variance(self) -> Float[np.ndarray, "N n"]:
         """Noise variance of each value; zero for states that were not measured."""
         return self.smoother.noise**2 * self.relative_variance
+
+    # -- limits of sensors ---------------------------------------------------------------
+
+    @_decision
+    def range_limits(self) -> Float[np.ndarray, "2 n"]:
+        """The lower and upper limit of each sensor's range, infinite if no value is at a limit."""
+        data, columns = self.data, self.data.is_measured
+        result = np.empty((2, data.n_states))
+        result[0], result[1] = -np.inf, np.inf
+        if not data.discrete and data.derivatives is None:  # neighbouring rows of a map differ
+            result[:, columns] = find_range_limits(
+                data.times, data.states[:, columns], data.offsets
+            )
+        return _read_only(result)
+
+    @cached_property
+    def clipped(self) -> Int[np.ndarray, "N n"]:
+        """1 for values at the upper limit of their sensor, -1 for those at the lower limit, else
+        0."""
+        return _read_only(clipped_values(self.data, self.range_limits))
+
+    @cached_property
+    def is_lost(self) -> Bool[np.ndarray, " N"]:
+        """Whether a row has a value at the limit of its sensor."""
+        return _read_only(np.asarray(self.clipped.any(axis=1)))
+
+    def _unclipped(self, data: Dataset) -> Dataset:
+        """Return the stretches of these runs without values at limits of sensors."""
+        if not self.is_lost.any():
+            return data
+        pieces = data.only(~self.is_lost)
+        is_long = pieces.run_lengths >= MIN_VELOCITY_ROWS
+        return pieces[is_long] if is_long.any() else data
 
     # -- outliers ------------------------------------------------------------------------
 
@@ -221,12 +258,23 @@ class Plan:
             return self.data
         return replace_outliers(self.data, self.outliers).with_plan_of(self.data)
 
+    @cached_property
+    def continued(self) -> Dataset:
+        """The clean runs with smooth curves in the place of values at limits of sensors, marked as
+        filled in."""
+        is_clipped = self.clipped != 0
+        if not is_clipped.any():
+            return self.clean
+        filled = is_clipped if self.data.filled is None else is_clipped | self.data.filled
+        states = np.where(is_clipped, self.smoothed, self.clean.states)
+        return replace(self.clean, states=states, filled=filled).with_plan_of(self.data)
+
     # -- smoothing -----------------------------------------------------------------------
 
     @_decision
     def smoother(self) -> Smoother:
         """The polynomials that smooth measured states; estimated velocities are smooth already."""
-        clean = self.clean
+        clean = self._unclipped(self.clean)
         if clean.discrete:  # neighbouring rows of a map are not alike
             return Smoother(self.noise, *np.ones((2, clean.n_states), dtype=np.int64))
         return best_smoother(clean.times, clean.states, clean.offsets, clean.is_measured)
@@ -237,7 +285,7 @@ class Plan:
         if self.parent is not None and self.rows is not None:
             return _read_only(self.parent.smoothed[self.rows])
         clean = self.clean
-        return _read_only(self.smoother(clean.times, clean.states, clean.offsets))
+        return _read_only(smoothed_states(clean, self.clipped, self.smoother))
 
     @_decision
     def oversampling(self) -> float:
@@ -270,6 +318,7 @@ class Plan:
             lengths = data.run_lengths[data.run_lengths >= MIN_POLYNOMIAL_ROWS]
             if polynomial is None or polynomial[0] <= lengths.min(initial=np.iinfo(np.int64).max):
                 return polynomial
+        data = self._unclipped(data)
         return best_polynomial(data.times, data.states[:, data.is_measured], data.offsets)
 
     def half_widths(self, order: int) -> tuple[float, ...]:
@@ -277,7 +326,7 @@ class Plan:
         if self.parent is not None:
             return self.parent.half_widths(order)
         if order not in self._half_widths:
-            subset = self.clean.subsample(limits.PLAN_ROWS)
+            subset = self._unclipped(self.clean).subsample(limits.PLAN_ROWS)
             self._half_widths[order] = best_half_widths(subset, self.smoother.noise**2, order)
         return self._half_widths[order]
 
@@ -285,6 +334,32 @@ class Plan:
 def _read_only(array: Array) -> Array:
     array.flags.writeable = False
     return array
+
+
+def clipped_values(data: Dataset, range_limits: Float[np.ndarray, "2 n"]) -> Int[np.ndarray, "N n"]:
+    """Return 1 for values at the upper limit of their sensor, -1 for those at the lower limit, else
+    0."""
+    low, high = range_limits
+    result = np.zeros(data.states.shape, dtype=np.int8)
+    if np.isfinite(range_limits).any():
+        result += data.states >= high
+        result -= data.states <= low
+        if data.filled is not None:
+            result[data.filled] = 0
+    return result
+
+
+def smoothed_states(
+    data: Dataset, clipped: Int[np.ndarray, "N n"], smoother: Smoother
+) -> Float[np.ndarray, "N n"]:
+    """Return smoothed states. Values at limits of sensors do not count; the motion before and after
+    them is continued."""
+    is_lost = np.asarray(clipped.any(axis=1))
+    if not is_lost.any():
+        return smoother(data.times, data.states, data.offsets)
+    result, pieces = np.array(data.states), data.only(~is_lost)
+    result[~is_lost] = smoother(pieces.times, pieces.states, pieces.offsets)
+    return bridged(data.times, result, data.offsets, clipped, limits.BRIDGE_ROWS)
 
 
 def find_data_outliers(data: Dataset, columns: Bool[np.ndarray, " m"] | None = None) -> Outliers:

@@ -18,6 +18,7 @@ from ._findings import plain as plain
 from ._scores import derivative_scores as derivative_scores
 from ._scores import forecast_sample as forecast_sample
 from ._scores import forecast_scores as forecast_scores
+from ._scores import true_states as true_states
 from ._text import as_text as as_text
 from ._text import certificate_table as certificate_table
 from ._text import equation_lines as equation_lines

@@ -4,12 +4,13 @@ import math
 from collections.abc import Mapping, Sequence
 
 from .._common.notation import left_side
-from ..data import Delay, PerRun
+from ..data import Dataset, Delay, PerRun
 from ..export import PURE_NUMBER, CoefficientUnits
 from ..matching import Undetermined
+from ..smoothing import find_range_limits
 from . import _limits as limits
 from ._findings import CertificateRow
-from ._words import interval, listed, percent
+from ._words import counted, interval, listed, percent
 
 
 def certificate_notes(
@@ -89,6 +90,38 @@ def left_out_values(counts: Mapping[str, int]) -> str:
     each = listed([f"{name} ({count})" for name, count in counts.items()])
     return f"Outliers (values far from those before and after) were left out: {each}."
 
+
+def clipped_values(data: Dataset) -> list[str]:
+    """Return notes on states and inputs with values at the limits of their sensors."""
+    notes = []
+    for c, name in enumerate(data.state_names):
+        for side, sign, extreme, bound in _SIDES:
+            count = int((data.plan.clipped[:, c] == sign).sum())
+            if count:
+                limit = f"{data.plan.range_limits[side, c]:.5g}"
+                notes.append(
+                    f"{name} is at its {extreme} value {limit} in {counted(count, 'row')}, where "
+                    f"the range of its sensor ends. These values count as {bound} {limit}: they "
+                    f"say nothing about noise, and windows and derivatives leave them out."
+                )
+    if data.inputs is None or data.discrete:
+        return notes
+    limits_of_inputs = find_range_limits(data.times, data.inputs, data.offsets)
+    for c, name in enumerate(data.input_names):
+        for side, _, extreme, _ in _SIDES:
+            limit = limits_of_inputs[side, c]
+            count = int((data.inputs[:, c] == limit).sum())
+            if count:
+                notes.append(
+                    f"{name} is at its {extreme} value {limit:.5g} in {counted(count, 'row')}, as "
+                    f"if at a limit. Inputs are used as they are: the system must have received "
+                    f"these values."
+                )
+    return notes
+
+
+_SIDES = ((1, 1, "largest", "at least"), (0, -1, "smallest", "at most"))
+"""Index of the limit, sign in `Plan.clipped`, and words."""
 
 INTERVALS_KNOW_NOISE = (
     "Intervals come from the matched trajectories and account for measurement noise."

@@ -23,6 +23,21 @@ def forecast_sample(data: Dataset) -> Dataset:
     return data[spaced(data.n_runs, limits.MAX_FORECASTS)]
 
 
+def true_states(data: Dataset, forecasts: Sequence["Rollout"]) -> list[Float[np.ndarray, "T n"]]:
+    """Return the states of each run with which its forecast is compared. At the limit of a sensor,
+    a forecast beyond the limit is true."""
+    states, clipped = np.array(data.states), data.plan.clipped
+    bounds = zip(data.offsets[:-1], data.offsets[1:], strict=True)
+    parts = [slice(int(first), int(last)) for first, last in bounds]
+    if clipped.any():
+        for part, forecast in zip(parts, forecasts, strict=True):
+            x, sign = states[part], clipped[part]
+            if len(forecast.x) >= len(x):
+                predicted = forecast.x[-len(x) :]
+                x[:] = np.where(sign * (predicted - x) > 0, predicted, x)
+    return [states[part] for part in parts]
+
+
 def spaced(count: int, max_count: int) -> Int[np.ndarray, " _"]:
     """Return at most `max_count` of the integers below `count`, evenly spaced and rounded down."""
     return np.unique(np.linspace(0, count - 1, max_count).astype(int))

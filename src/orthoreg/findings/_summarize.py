@@ -40,6 +40,7 @@ from ._notes import (
     NO_EVIDENCE,
     NOISE_NOT_IN_INTERVALS,
     certificate_notes,
+    clipped_values,
     constants_at_bounds,
     constants_of_runs,
     estimated_constants,
@@ -57,7 +58,7 @@ from ._notes import (
     weak_form,
 )
 from ._observations import Observations, of_map, of_motion, of_samples
-from ._scores import derivative_scores, forecast_sample, forecast_scores
+from ._scores import derivative_scores, forecast_sample, forecast_scores, true_states
 from ._verdict import verdict_of
 
 _EXPLAINED = ("explained", "noise-limited")
@@ -146,10 +147,15 @@ def summarize(
     `forecasts` are forecasts of the runs in `forecast_sample(data)`.
     """
     counts = _outliers(data) if subject.widths and data is not None else {}
+    runs = None if data is None else forecast_sample(data)
+    at_limits = [] if data is None else clipped_values(data)
     if counts and data is not None:
         data = data.plan.clean  # as in the fit
-    seen = _observations(subject, data, samples)
-    scores = _scores(subject, data, seen, forecasts)
+    seen = _observations(subject, None if data is None else data.plan.continued, samples)
+    scores = _scores(subject, data, seen)
+    if runs is not None and forecasts is not None:
+        true = true_states(runs, forecasts)
+        scores = replace(scores, **forecast_scores(forecasts, true, runs.is_measured))
     terms = term_rows(subject, scores.equations)
     certificate = certificate_rows(subject)
     notes = certificate_notes(
@@ -165,6 +171,7 @@ def summarize(
         notes.append(weak_form(subject.widths))
         if counts:
             notes.append(left_out_values(counts))
+    notes += at_limits
     if data is not None and (held := _held_inputs(subject, data)):
         notes.append(held_inputs(held))
     if data is not None and data.delays:
@@ -309,7 +316,6 @@ def _scores(
     subject: Subject,
     data: Dataset | None,
     seen: Observations | None,
-    forecasts: Sequence[Rollout] | None,
 ) -> Scores:
     learned = subject.learned
     scores = assess(subject.field, subject.certificate, subject.labels, seen)
@@ -327,9 +333,6 @@ def _scores(
         names = [subject.outputs[c] for c in learned]
         values |= derivative_scores(predicted, seen.samples.targets[:, learned], names)
         del values["derivative_error_by_equation"]  # the scores of equations contain it
-    if data is not None and forecasts is not None:
-        runs = forecast_sample(data)
-        values |= forecast_scores(forecasts, [run.states for run in runs], data.is_measured)
     return Scores(equations, **values)
 
 

@@ -22,7 +22,7 @@ from ..physics import Knowledge, Physics
 from ..search import DelayEstimate
 from ..search.rows import AbstractSelection, SelectionResult, TermEvidence, term_evidence
 from ..solving import AbstractSolver, Regularization, Training
-from ..terms import AbstractLibrary, UnitAlgebra
+from ..terms import AbstractLibrary, UnitAlgebra, parameter_bounds
 from . import _limits as limits
 from ._update import Drift, RowRecord
 
@@ -78,6 +78,10 @@ class Recipe:
         is_integer = isinstance(self.seed, int | np.integer) and not isinstance(self.seed, bool)
         if not is_integer or self.seed < 0:
             raise InputError(f"seed must be a whole number of at least 0; got {self.seed!r}.")
+
+    def parameter_bounds(self, known: Knowledge) -> dict[str, tuple[float, float]]:
+        """Return the bounds of parameters in the library and in the physics."""
+        return parameter_bounds(self.library) | known.parameter_bounds
 
 
 def needs_rows(recipe: Recipe) -> bool:

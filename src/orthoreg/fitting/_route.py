@@ -28,7 +28,7 @@ from ..solving import (
     no_basis,
     squared_error,
 )
-from ..terms import like_terms, parameter_bounds, parameters_of
+from ..terms import like_terms, parameters_of
 from . import _limits as limits
 from ._angles import choose_default_terms
 from ._fit import Fit, Recipe
@@ -213,7 +213,7 @@ def with_parameters(recipe: Recipe, task: Task, support: Mask) -> Task:
     if not task.features.parameters:
         return task
     rows = task.linear_rows("A parameter inside a term")
-    bounds = parameter_bounds(recipe.library) | task.known.parameter_bounds
+    bounds = recipe.parameter_bounds(task.known)
     features = estimate_parameters(task.features, rows, support, bounds, task.known)
     return replace(task, features=features)
 

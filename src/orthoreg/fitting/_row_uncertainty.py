@@ -13,7 +13,7 @@ from ..matching import Constants, Uncertainty
 from ..physics import Knowledge
 from ..search.rows import SelectionEvidence
 from ..solving import gather_partitioned
-from ..terms import Expression, Number, derivative, parameter_bounds
+from ..terms import Expression, Number, derivative
 from . import _limits as limits
 from ._fit import Fit, Recipe
 from ._route import knowledge_of
@@ -32,7 +32,7 @@ def with_row_uncertainty(recipe: Recipe, fit: Fit, observed: AnyRows) -> Fit:
     known = knowledge_of(
         recipe, observed.names, observed.outputs, observed.given, observed.time_index
     )
-    bounds = parameter_bounds(recipe.library) | known.parameter_bounds
+    bounds = recipe.parameter_bounds(known)
     return replace(fit, uncertainty=row_uncertainty(fit.field, observed, known, bounds, evidence))
 
 

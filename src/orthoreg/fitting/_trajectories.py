@@ -1,6 +1,8 @@
 """Fit of runs in time: terms and constants from trajectories, and a residual only if it helps."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import final
 
 import numpy as np
 
@@ -16,7 +18,6 @@ from ..matching import StructureChoice, forecast_error, refine
 from ..physics import Knowledge
 from ..search import choose_structure, held_inputs
 from ..simulation import Interpolation
-from ..terms import parameter_bounds
 from . import _limits as limits
 from ._adapt import describe
 from ._fit import Fit, Recipe, TrainingRuns
@@ -29,142 +30,159 @@ def fit_runs(recipe: Recipe, rows: AnyRows, runs: TrainingRuns) -> Fit:
 
     For noisy or coarsely sampled data, noisy maps and constants inside terms, the terms and
     constants are chosen so that trajectories follow the runs, and a residual is fitted only if the
-    equations alone leave more than noise. The residual is dropped if it makes held-out forecasts worse. Constants of equations
-    with a mass matrix are also matched to trajectories, because derivatives hide weak effects such
-    as friction. If the equations leave more than noise and held inputs improve the trajectories,
-    the fit is repeated with held inputs.
+    equations alone leave more than noise. The residual is dropped if it makes held-out forecasts
+    worse. Constants of equations with a mass matrix are also matched to trajectories, because
+    derivatives hide weak effects such as friction. If the equations leave more than noise and held
+    inputs improve the trajectories, the fit is repeated with held inputs.
     """
-    is_weak = rows.windows is not None
-    known = knowledge_of(recipe, rows.names, rows.outputs, rows.given, rows.time_index)
-    has_steps = Interpolation.hold in runs.interpolation.values()
-    choice: StructureChoice | None = None
-    result: Fit | None = None
-    equations: Fit | None = None
-    has_jumps = False
-    is_map = runs.data.discrete
-    if is_map and known.systems:
-        raise InputError(
-            "The equations of a map must give the next value of one state each, such as "
-            "{'x': 'r*x + ...'}; some have several derivatives."
-        )
-    is_noisy_map = is_map and runs.data.plan.is_noisy
-    follows_runs = is_noisy_map or (not is_map and (is_weak or has_steps or is_coarse(runs.data)))
-    # errors of derivatives bias constants inside terms, and other terms would compensate for it
-    has_parameters = not is_map and bool(prepare(recipe, rows).features.parameters)
-    follows_runs = follows_runs or has_parameters or bool(runs.data.hidden)
-    if follows_runs and not known.systems:
-        equations = fit(replace(recipe, augmentation=Zero()), rows)
-        # linearized trajectories ignore jumps, so rows choose the terms
-        has_jumps = bool(switching_terms(equations.field))
-        if not has_jumps:
-            choice = _chosen_structure(recipe, equations, rows, runs, known)
-        if choice is not None and choice.is_white_noise:
+    return _RunsFit(recipe, rows, runs).run()
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class _RunsFit:
+    """The steps of `fit_runs`."""
+
+    recipe: Recipe
+    rows: AnyRows
+    runs: TrainingRuns
+
+    @cached_property
+    def known(self) -> Knowledge:
+        rows = self.rows
+        return knowledge_of(self.recipe, rows.names, rows.outputs, rows.given, rows.time_index)
+
+    @cached_property
+    def bounds(self) -> dict[str, tuple[float, float]]:
+        return self.recipe.parameter_bounds(self.known)
+
+    @property
+    def _is_noisy_map(self) -> bool:
+        return self.runs.data.discrete and self.runs.data.plan.is_noisy
+
+    @property
+    def _follows_runs(self) -> bool:
+        """Whether trajectories choose the terms."""
+        data = self.runs.data
+        if data.hidden or data.discrete:
+            return bool(data.hidden) or self._is_noisy_map
+        has_steps = Interpolation.hold in self.runs.interpolation.values()
+        # errors of derivatives bias constants inside terms, and other terms would compensate for it
+        has_parameters = bool(prepare(self.recipe, self.rows).features.parameters)
+        return has_parameters or self.rows.windows is not None or has_steps or is_coarse(data)
+
+    def run(self) -> Fit:
+        """Return the fit."""
+        recipe, rows, runs = self.recipe, self.rows, self.runs
+        if runs.data.discrete and self.known.systems:
+            raise InputError(
+                "The equations of a map must give the next value of one state each, such as "
+                "{'x': 'r*x + ...'}; some have several derivatives."
+            )
+        choice: StructureChoice | None = None
+        equations: Fit | None = None
+        has_jumps = False
+        if self._follows_runs and not self.known.systems:
+            equations = fit(replace(recipe, augmentation=Zero()), rows)
+            # linearized trajectories ignore jumps, so rows choose the terms
+            has_jumps = bool(switching_terms(equations.field))
+            choice = None if has_jumps else self._chosen_structure(equations)
+        if equations is not None and choice is not None and choice.is_white_noise:
             result = equations
-    if result is None:
-        first = fit(recipe, rows) if equations is None else equations
-        held = _held_inputs(recipe, first, runs, known)
-        if held:
-            kinds = {**runs.interpolation, **dict.fromkeys(held, str(Interpolation.hold))}
-            return fit_runs(recipe, rows, replace(runs, interpolation=kinds))
-        result = first if equations is None else fit(recipe, rows)
-        is_noisy = is_noisy_map or (is_weak and runs.data.plan.is_noisy)
-        has_residual = bool(np.any(np.asarray(result.field.weights)))
-        if has_residual and not residual_forecasts(recipe, result.field, runs, is_noisy):
-            result = _with_field(recipe, result, result.field.without_residual(), rows)
-    result = replace(result, interpolation=runs.interpolation)
-    return _refined(recipe, result, rows, runs, known, choice, has_jumps)
+        else:
+            first = fit(recipe, rows) if equations is None else equations
+            held = self._held_inputs(first)
+            if held:
+                kinds = {**runs.interpolation, **dict.fromkeys(held, str(Interpolation.hold))}
+                return fit_runs(recipe, rows, replace(runs, interpolation=kinds))
+            result = self._with_useful_residual(first if equations is None else fit(recipe, rows))
+        result = replace(result, interpolation=runs.interpolation)
+        return self._refined(result, choice, has_jumps)
 
+    def _chosen_structure(self, fit: Fit) -> StructureChoice | None:
+        """Return the equations whose trajectories follow the runs best.
 
-def _refined(
-    recipe: Recipe,
-    fit: Fit,
-    rows: AnyRows,
-    runs: TrainingRuns,
-    known: Knowledge,
-    choice: StructureChoice | None,
-    has_jumps: bool,
-) -> Fit:
-    """Return the fit with constants refined on whole runs. Constants are refined only if the fit
-    has no residual, and if its terms were chosen by trajectories, have jumps, or belong to
-    equations with a mass matrix."""
-    start = fit.field
-    has_residual = bool(np.any(np.asarray(start.weights)))
-    if not has_residual and choice is not None:
-        start = choice.field
-    elif has_residual or not has_jumps:
-        if not known.systems or switching_terms(start):
-            return fit
-    noise = None if choice is None else choice.correlated_noise
-    with step("Matching trajectories"):
-        refinement = refine(
-            start,
-            runs.data.subsample_rows(limits.MAX_ROWS_JUMPS) if has_jumps else runs.data,
-            interpolation=runs.interpolation,
-            bounds=parameter_bounds(recipe.library) | known.parameter_bounds,
-            knowledge=known,
-            noise=None if noise is None else np.sqrt(noise.variance),
-            choice=choice,
+        If these equations also leave more than noise, the terms of the fit are kept, because they
+        extrapolate better than approximations of a missing term. If the misfit is large, the result
+        is None, because matching would distort the constants of correct equations. Equations that
+        are given completely are always matched.
+        """
+        equations, data = fit.field.without_residual(), self.runs.data
+        choice = choose_structure(
+            equations,
+            data,
+            candidate_terms(fit),
+            interpolation=self.runs.interpolation,
+            bounds=self.bounds,
+            knowledge=self.known,
+            parameter_grids=parameter_grids(equations.features, self.rows, self.bounds),
         )
-    refined = _with_field(recipe, fit, refinement.field, rows)
-    inclusion = None if choice is None else choice.inclusion
-    return replace(refined, refinement=refinement, inclusion=inclusion)
+        if choice is None or choice.is_noise:
+            return choice
+        n_given = len({*self.known.complete, *data.given_rates})
+        all_given = n_given == len(equations.features.mask)
+        if not all_given and choice.misfit >= limits.MAX_MISFIT_MATCHED:
+            return None
+        return replace(choice, field=equations, inclusion=None)
 
+    def _held_inputs(self, fit: Fit) -> tuple[str, ...]:
+        """Return the inputs that are held between rows according to trajectories of the equations.
+        Equations with jumps or a mass matrix are not compared."""
+        equations = fit.field.without_residual()
+        if self.known.systems or switching_terms(equations):
+            return ()
+        return held_inputs(
+            equations,
+            self.runs.data,
+            self.runs.interpolation,
+            bounds=self.bounds,
+            knowledge=self.known,
+        )
 
-def _with_field(recipe: Recipe, fit: Fit, field: HybridField, rows: AnyRows) -> Fit:
-    """Return the fit with another field and the certificate of that field."""
-    if field is fit.field:
+    def _with_useful_residual(self, fit: Fit) -> Fit:
+        """Return the fit without its residual if it makes held-out forecasts worse."""
+        is_weak = self.rows.windows is not None
+        is_noisy = self._is_noisy_map or (is_weak and self.runs.data.plan.is_noisy)
+        has_residual = bool(np.any(np.asarray(fit.field.weights)))
+        if has_residual and not residual_forecasts(self.recipe, fit.field, self.runs, is_noisy):
+            return self._with_field(fit, fit.field.without_residual())
         return fit
-    known = knowledge_of(recipe, rows.names, rows.outputs, rows.given, rows.time_index)
-    certificate = certify(
-        describe(field, rows, known), rows.outputs, field.features.names,
-        normalized=recipe.solver.normalize,
-    )  # fmt: skip
-    return replace(fit, field=field, certificate=certificate)
 
+    def _refined(self, fit: Fit, choice: StructureChoice | None, has_jumps: bool) -> Fit:
+        """Return the fit with constants refined on whole runs. Constants are refined only if the
+        fit has no residual, and if its terms were chosen by trajectories, have jumps, or belong to
+        equations with a mass matrix."""
+        start, data = fit.field, self.runs.data
+        has_residual = bool(np.any(np.asarray(start.weights)))
+        if not has_residual and choice is not None:
+            start = choice.field
+        elif has_residual or not has_jumps:
+            if not self.known.systems or switching_terms(start):
+                return fit
+        noise = None if choice is None else choice.correlated_noise
+        with step("Matching trajectories"):
+            refinement = refine(
+                start,
+                data.subsample_rows(limits.MAX_ROWS_JUMPS) if has_jumps else data,
+                interpolation=self.runs.interpolation,
+                bounds=self.bounds,
+                knowledge=self.known,
+                noise=None if noise is None else np.sqrt(noise.variance),
+                choice=choice,
+            )
+        inclusion = None if choice is None else choice.inclusion
+        refined = self._with_field(fit, refinement.field)
+        return replace(refined, refinement=refinement, inclusion=inclusion)
 
-def _chosen_structure(
-    recipe: Recipe, fit: Fit, rows: AnyRows, runs: TrainingRuns, known: Knowledge
-) -> StructureChoice | None:
-    """Return the equations whose trajectories follow the runs best.
-
-    If these equations also leave more than noise, the terms of the fit are kept, because they
-    extrapolate better than approximations of a missing term. If the misfit is large, the result is
-    None, because matching would distort the constants of correct equations. Equations that are
-    given completely are always matched.
-    """
-    equations = fit.field.without_residual()
-    bounds = parameter_bounds(recipe.library) | known.parameter_bounds
-    choice = choose_structure(
-        equations,
-        runs.data,
-        candidate_terms(fit),
-        interpolation=runs.interpolation,
-        bounds=bounds,
-        knowledge=known,
-        parameter_grids=parameter_grids(equations.features, rows, bounds),
-    )
-    if choice is None or choice.is_noise:
-        return choice
-    n_given = len({*known.complete, *runs.data.given_rates})
-    all_given = n_given == len(equations.features.mask)
-    if not all_given and choice.misfit >= limits.MAX_MISFIT_MATCHED:
-        return None
-    return replace(choice, field=equations, inclusion=None)
-
-
-def _held_inputs(recipe: Recipe, fit: Fit, runs: TrainingRuns, known: Knowledge) -> tuple[str, ...]:
-    """Return the inputs that are held between rows according to trajectories of the equations.
-    Equations with jumps or a mass matrix are not compared."""
-    equations = fit.field.without_residual()
-    if known.systems or switching_terms(equations):
-        return ()
-    return held_inputs(
-        equations,
-        runs.data,
-        runs.interpolation,
-        bounds=parameter_bounds(recipe.library) | known.parameter_bounds,
-        knowledge=known,
-    )
+    def _with_field(self, fit: Fit, field: HybridField) -> Fit:
+        """Return the fit with another field and the certificate of that field."""
+        if field is fit.field:
+            return fit
+        certificate = certify(
+            describe(field, self.rows, self.known), self.rows.outputs, field.features.names,
+            normalized=self.recipe.solver.normalize,
+        )  # fmt: skip
+        return replace(fit, field=field, certificate=certificate)
 
 
 def candidate_terms(fit: Fit) -> Mask:

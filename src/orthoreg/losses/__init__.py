@@ -22,4 +22,5 @@ from ._weak import Auto as Auto
 from ._weak import Measured as Measured
 from ._weak import Weak as Weak
 from ._weak import is_coarse as is_coarse
+from ._weak import measured_windows as measured_windows
 from ._weak import moving as moving

@@ -19,8 +19,10 @@ from ..data import (
     NARROWEST,
     Dataset,
     Rows,
+    clipped_values,
     find_data_outliers,
     replace_outliers,
+    smoothed_states,
     weak_targets,
     windows_of,
 )
@@ -108,6 +110,13 @@ def moving(data: Dataset, windows: Windows) -> Windows:
     return rest.moving_windows(data, windows, rest.share_limit(data, windows))
 
 
+def measured_windows(windows: Windows, is_lost: Bool[np.ndarray, " N"]) -> Windows:
+    """Return the windows without rows that are lost."""
+    if not is_lost.any():
+        return windows
+    return windows.only(np.flatnonzero(np.asarray(abs(windows.mean) @ is_lost) == 0))
+
+
 def _estimated_columns(data: Dataset) -> list[int]:
     return [data.state_names.index(name) for name in data.estimated]
 
@@ -185,21 +194,28 @@ class Weak(AbstractRowLoss):
         if self.widths is None:
             return self.rule(data).observe(data)
         plan = data.plan
-        return self._observe(WeakChoices.of(data.sample, self), plan.clean, plan.smoothed, data)
+        chosen = WeakChoices.of(data.sample, self)
+        return self._observe(chosen, plan.clean, plan.smoothed, data, plan.is_lost)
 
     def resolved(self, data: Dataset) -> Callable[[Dataset], Rows]:
         loss = self.rule(data)
         return partial(_observe_chunk, loss, WeakChoices.of(data, loss))
 
     def _observe(
-        self, chosen: "WeakChoices", clean: Dataset, points: Float[np.ndarray, "N n"], data: Dataset
+        self,
+        chosen: "WeakChoices",
+        clean: Dataset,
+        points: Float[np.ndarray, "N n"],
+        data: Dataset,
+        is_lost: Bool[np.ndarray, " N"],
     ) -> Rows:
-        """Return the rows of data. `clean` are the data without outliers, `points` smoothed
-        states."""
+        """Return the rows of data. `clean` are the data without outliers, `points` smoothed states.
+        Windows with a row that `is_lost` are left out."""
         assert isinstance(self.widths, tuple)
         parts: list[Rows] = []
         for h, max_rest in zip(self.widths, chosen.share_limits, strict=True):  # windows are large
             windows = windows_of(data, h, self.order)
+            windows = measured_windows(windows, is_lost)
             if len(windows):
                 windows = chosen.rest.moving_windows(data, windows, max_rest)
             if len(windows):
@@ -240,12 +256,13 @@ class Weak(AbstractRowLoss):
 class WeakChoices:
     """Choices of the weak form that apply to all chunks of the runs.
 
-    They are the columns with outliers, the smoother of measured states, the criterion for rest of
-    estimated velocities, and for each width the maximum fraction of rest in a window (None: no
-    limit).
+    They are the columns with outliers, the limits of sensors, the smoother of measured states, the
+    criterion for rest of estimated velocities, and for each width the maximum fraction of rest in a
+    window (None: no limit).
     """
 
     outlier_columns: Bool[np.ndarray, " m"]
+    range_limits: Float[np.ndarray, "2 n"]
     smoother: Smoother
     rest: Rest
     share_limits: tuple[float | None, ...]
@@ -256,13 +273,14 @@ class WeakChoices:
         assert isinstance(loss.widths, tuple)
         plan, rest = data.plan, Rest.of(data)
         max_rest = tuple(rest.share_limit_of_width(data, h, loss.order) for h in loss.widths)
-        return cls(plan.outliers.columns, plan.smoother, rest, max_rest)
+        return cls(plan.outliers.columns, plan.range_limits, plan.smoother, rest, max_rest)
 
 
 def _observe_chunk(loss: Weak, chosen: WeakChoices, data: Dataset) -> Rows:
     clean = replace_outliers(data, find_data_outliers(data, chosen.outlier_columns))
-    points = chosen.smoother(clean.times, clean.states, clean.offsets)
-    return loss._observe(chosen, clean, points, data)
+    clipped = clipped_values(data, chosen.range_limits)
+    points = smoothed_states(clean, clipped, chosen.smoother)
+    return loss._observe(chosen, clean, points, data, np.asarray(clipped.any(axis=1)))
 
 
 def joined(parts: list[Rows]) -> Rows:
@@ -325,7 +343,8 @@ class Auto(AbstractRowLoss):
         if data.discrete:
             return NextState()
         is_long = data.n_runs and np.median(data.run_lengths) >= limits.MIN_ROWS_WEAK_FORM
-        use_weak_form = data.plan.is_noisy or (is_long and is_coarse(data))
+        plan = data.plan  # derivatives next to values at limits of sensors are not known
+        use_weak_form = plan.is_noisy or plan.is_lost.any() or (is_long and is_coarse(data))
         return Weak().rule(data) if use_weak_form else VectorField()
 
     def observe(self, data: Dataset) -> Rows:

@@ -292,7 +292,7 @@ def _squared_errors(
     """Return the weighted mean squared errors of simulations, in variances of the states. Errors
     are at most 1; the error of a diverged simulation is 1."""
     states, is_valid = problem.simulate(p, starts, segments, substeps)
-    errors = (states - problem.measured_states(segments))[1:] / problem.sizes[:, None]
+    errors = problem.residuals(states, segments)[1:] / problem.sizes[:, None]
     squares = (errors**2 * weight).sum(axis=0) / np.maximum(weight.sum(axis=0), 1)
     return np.where(is_valid, np.minimum(squares, 1.0), 1.0)
 

@@ -11,6 +11,7 @@ from ..data import Dataset
 from ..field.hybrid import HybridField, switched
 from ..physics import Starts
 from . import _limits as limits
+from ._censoring import expected_noise
 from ._constants import Constants
 from ._matching import MatchSolution, Prior, match_segments, match_starts
 from ._noise import residual_std
@@ -129,7 +130,8 @@ def judge(
                 break
             solution, new_sigma = match
             time = float(np.median(segments.steps.sum(axis=0)))
-            judgement = Judgement(_misfits(problem, segments, solution), segments.length + 1, time)
+            misfits = _misfits(problem, segments, solution, new_sigma)
+            judgement = Judgement(misfits, segments.length + 1, time)
             if judgement.exceeds_noise and not solution.converged:
                 failed = failed or judgement
                 continue
@@ -309,7 +311,8 @@ def _misfit_floor(field: HybridField) -> float:
 def _initial_sigma(problem: Problem) -> Float[np.ndarray, " n"]:
     """Return the standard deviation of the difference between raw and smoothed states, at least
     the floor; infinite for states that were not measured."""
-    removed = (problem.data.states - problem.data.plan.smoothed).std(axis=0)
+    plan = problem.data.plan
+    removed = (problem.data.states - plan.smoothed)[~plan.is_lost].std(axis=0)
     floor = _misfit_floor(problem.field) * problem.sizes
     return np.where(problem.measured, np.maximum(removed, floor), np.inf)
 
@@ -354,12 +357,23 @@ def _match(
 
 
 def _misfits(
-    problem: Problem, segments: RunSegments, solution: MatchSolution
+    problem: Problem,
+    segments: RunSegments,
+    solution: MatchSolution,
+    sigma: Float[np.ndarray, " n"],
 ) -> tuple[Misfit | None, ...]:
+    """Return the misfit of each state. A value at the limit of a sensor has the residual that is
+    expected of it, so that residuals of a correct model have a mean of zero. [generalised
+    residuals, Gourieroux et al. 1987]"""
     normal = solution.normal
-    relative = problem.relative_std(segments)
+    relative = problem.likelihood_std(np.ones(len(sigma)), segments)
     measured_states = problem.measured_states(segments)
     residuals = (measured_states - normal.states) / relative
+    if (clipped := problem.clipped(segments)) is not None:
+        distance = np.where(clipped != 0, -clipped * residuals / sigma[:, None], 0.0)
+        expected = clipped * sigma[:, None] * expected_noise(distance)
+        residuals = np.where(clipped != 0, expected, residuals)
+        relative = np.where(distance > limits.HUBER, np.inf, relative)
     motion = _motion(measured_states / problem.sizes[:, None], segments.weight > 0)
     counted = (segments.weight > 0) & normal.is_valid
     floor = _misfit_floor(problem.field)

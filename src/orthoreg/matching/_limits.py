@@ -75,6 +75,9 @@ DIVERGED_RESIDUAL = 1e3
 """Standard deviations. Residual assigned to each row of a diverged trajectory."""
 OFFSET_ROUNDING = 1e-12
 """Relative to a coefficient. Smaller offsets in a relation are rounding errors."""
+MAX_CENSORED_DISTANCE = 30.0
+"""Standard deviations. A state further beyond the limit of its sensor has no effect: the logarithm
+of the likelihood differs from zero by less than the smallest number."""
 FIRST_DAMPING, MIN_DAMPING, MAX_DAMPING = 1e-4, 1e-7, 1e9
 """Dimensionless. Levenberg-Marquardt damping, relative to the diagonal of the normal equations."""
 NEAR_DAMPING = 1e-11

@@ -80,7 +80,7 @@ class Matcher:
         given, start with the longest segments of that match."""
         problem = self._problem(field, known)
         misfits: dict[int, np.ndarray] = {}
-        states = self.data.states
+        states = problem.initial_states
         if not problem.constants.size:
             return Match(field, misfits, states)
         lengths, stage, first = self.lengths, None, None

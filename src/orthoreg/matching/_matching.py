@@ -219,10 +219,8 @@ class _Lifted:
             input_nodes(problem.data, problem.inputs, part, substeps) for part in self._segments
         ]
         self._measured = [problem.measured_states(part) for part in self._segments]
-        self._sigma = [
-            sigma[:, None] * problem.relative_std(part) * np.ones_like(measured)
-            for part, measured in zip(self._segments, self._measured, strict=True)
-        ]
+        self._sigma = [problem.likelihood_std(sigma, part) for part in self._segments]
+        self._clipped = [problem.clipped(part) for part in self._segments]
         self._scale = np.where(np.isfinite(sigma), sigma, problem.sizes)[:, None]
 
     def at(self, p: Float[np.ndarray, " P"], states: Float[np.ndarray, "T n B"]) -> _Point:
@@ -244,7 +242,7 @@ class _Lifted:
                 gaps = ((near - group_states) / self._scale) ** 2 * part.weight[:, None]
             normal = normal_equations(
                 Trajectories(near, is_valid), by, self._measured[i], part.weight, self._sigma[i],
-                self._stretches, group_states,
+                self._stretches, group_states, self._clipped[i],
             )  # fmt: skip
             normals.append(problem.with_starts(normal, group_states[0], part))
             by[~is_valid] = 0.0

@@ -8,6 +8,7 @@ from jaxtyping import Bool, Float
 
 from ..data import Dataset
 from . import _limits as limits
+from ._censoring import expected_square
 from ._matching import Stage
 from ._problem import Normal, Problem
 from ._segments import RunSegments
@@ -26,7 +27,10 @@ def white_noise_variance(data: Dataset) -> Float[np.ndarray, " n"]:
     plan = data.plan
     if data.discrete:  # nothing is smoothed
         return np.maximum(plan.noise**2, min_misfit(data.states))
-    removed = ((data.states - plan.smoothed) ** 2 / plan.relative_variance).mean(axis=0)
+    removed = (data.states - plan.smoothed) ** 2 / plan.relative_variance
+    if plan.is_lost.any():
+        removed = removed[~plan.is_lost]
+    removed = removed.mean(axis=0)
     return np.maximum(removed / (1 - plan.smoother.leverage), min_misfit(data.states))
 
 
@@ -45,7 +49,8 @@ def residual_std(
     """Return the standard deviation of each state's residuals, infinite if it was not measured.
 
     Residuals beyond `HUBER` standard deviations are clipped to `HUBER`. `n_estimated` is the number
-    of unknowns estimated from the data.
+    of unknowns estimated from the data. Values at limits of sensors count with their expected
+    squares.
     """
     relative = problem.relative_std(segments)
     r = np.abs((problem.measured_states(segments) - states) / relative)
@@ -62,9 +67,33 @@ def residual_std(
         previous, sigma = sigma, np.sqrt((clipped**2 * weight).sum(axis=(0, 2)) / count)
         if np.array_equal(previous, sigma):
             break
+    if (beyond := _distance_beyond(problem, states, segments, is_valid)) is not None:
+        distance, counted = beyond
+        counted_weight = weight * counted
+        total = np.maximum(count + counted_weight.sum(axis=(0, 2)), 1e-300)
+        square = count * sigma**2
+        for _ in range(30):
+            expected = expected_square(distance / np.maximum(sigma, 1e-300)[:, None])
+            at_limit = sigma**2 * (counted_weight * expected).sum(axis=(0, 2))
+            sigma = np.sqrt((square + at_limit) / total)
     floor = limits.MIN_SIGMA_WEIGHTS if problem.constants.weighted else limits.MIN_SIGMA
     sigma = np.maximum(sigma / np.sqrt(free), floor * problem.sizes)
     return np.where(problem.measured, sigma, np.inf)
+
+
+def _distance_beyond(
+    problem: Problem,
+    states: Float[np.ndarray, "T n B"],
+    segments: RunSegments,
+    is_valid: Bool[np.ndarray, " B"],
+) -> tuple[Float[np.ndarray, "T n b"], Bool[np.ndarray, "T n b"]] | None:
+    """Return how far states are beyond the limits of their sensors, and for which values this
+    counts; None if no value is at a limit."""
+    clipped = problem.clipped(segments)
+    if clipped is None:
+        return None
+    distance = clipped * (states - problem.measured_states(segments))
+    return distance[:, :, is_valid], (clipped != 0)[:, :, is_valid]
 
 
 def mean_squared_misfit(

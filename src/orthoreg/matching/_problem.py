@@ -6,13 +6,14 @@ from functools import cached_property
 from typing import Any, final
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 
 from ..data import Dataset
 from ..field.hybrid import HybridField
 from ..physics import Starts, with_priors
 from ..simulation import Inputs, run_inputs
 from . import _limits as limits
+from ._censoring import censored
 from ._constants import Constants
 from ._linearization import FieldAt, Linearization
 from ._segments import Box, RunSegments, Trajectories, box_around, input_nodes, shoot
@@ -51,9 +52,11 @@ def normal_equations(
     sigma: Float[np.ndarray, "T n B"],
     stretches: int = 1,
     reference: Float[np.ndarray, "T n B"] | None = None,
+    clipped: Int[np.ndarray, "T n B"] | None = None,
 ) -> Normal:
     """Return the normal equations of these segments. States with an infinite sigma do not count.
     Costs and outlier weights are evaluated at the `reference` states, by default the trajectory.
+    `clipped` marks values at the upper (1) and lower (-1) limit of a sensor, which are censored.
     """
     counted: Any = np.flatnonzero(np.isfinite(sigma[0, :, 0]))
     if len(counted) == sigma.shape[1]:
@@ -68,6 +71,15 @@ def normal_equations(
     if reference is not None:
         reference_r = np.where(is_valid, measured - reference, 0.0)[:, counted] / sigma
     cost, outlier_weight = huber(reference_r)
+    if clipped is not None:
+        sign = clipped[:, counted]
+        parts = censored(-sign * reference_r)
+        is_censored = (sign != 0) & is_valid
+        cost, outlier_weight = (
+            np.where(is_censored, new, old)
+            for new, old in zip(parts, (cost, outlier_weight), strict=False)
+        )
+        r = np.where(is_censored, r - reference_r + sign * parts[2], r)
     diverged_cost = limits.HUBER * limits.DIVERGED_RESIDUAL * sigma.shape[1] * weight.sum(axis=0)
     root = np.sqrt(outlier_weight * weight[:, None])
     scale = np.moveaxis(root / sigma, 2, 0)[..., None]
@@ -204,6 +216,14 @@ class Problem:
         """The constants of the given field."""
         return self.constants.read(self.field)
 
+    @property
+    def initial_states(self) -> Float[np.ndarray, "N n"]:
+        """The measured states, smooth ones in the place of values at limits of sensors."""
+        plan = self.data.plan
+        if not plan.clipped.any():
+            return self.data.states
+        return np.where(plan.clipped != 0, plan.smoothed, self.data.states)
+
     @cached_property
     def inputs(self) -> Inputs | None:
         return run_inputs(self.data, self.interpolation)
@@ -225,13 +245,21 @@ class Problem:
         return box_around(self.data.states)
 
     def relative_std(self, segments: RunSegments) -> Float[np.ndarray, "T n B"] | float:
-        """Return the noise of each value relative to the noise level of its state."""
+        """Return the noise of each value relative to the noise level of its state, infinite for
+        values without a residual."""
         if self._relative_std is None:
             return 1.0
         return np.moveaxis(self._relative_std[segments.rows], 2, 1)
 
     @cached_property
     def _relative_std(self) -> Float[np.ndarray, "N n"] | None:
+        relative, clipped = self._value_std, self.data.plan.clipped
+        if not clipped.any():
+            return relative
+        return np.where(clipped != 0, np.inf, 1.0 if relative is None else relative)
+
+    @cached_property
+    def _value_std(self) -> Float[np.ndarray, "N n"] | None:
         relative = None
         if self.growing_noise and self.data.plan.growth.any():
             relative = np.sqrt(self.data.plan.relative_variance)
@@ -239,6 +267,31 @@ class Problem:
             return relative
         # values that were not measured do not count
         return np.where(self.data.filled, np.inf, 1.0 if relative is None else relative)
+
+    def clipped(self, segments: RunSegments) -> Int[np.ndarray, "T n B"] | None:
+        """Return 1 for values at the upper limit of a sensor, -1 for those at the lower limit, else
+        0; None if there are none."""
+        clipped = self.data.plan.clipped
+        return np.moveaxis(clipped[segments.rows], 2, 1) if clipped.any() else None
+
+    def residuals(
+        self, states: Float[np.ndarray, "T n B"], segments: RunSegments
+    ) -> Float[np.ndarray, "T n B"]:
+        """Return measured minus other states; zero for states beyond the limit of a sensor at which
+        the value is."""
+        r, clipped = self.measured_states(segments) - states, self.clipped(segments)
+        return r if clipped is None else np.where(clipped * r < 0, 0.0, r)
+
+    def likelihood_std(
+        self, sigma: Float[np.ndarray, " n"], segments: RunSegments
+    ) -> Float[np.ndarray, "T n B"]:
+        """Return the standard deviation of the noise of each value, infinite for those that do not
+        count. Values at limits of sensors count as censored."""
+        relative = self._value_std
+        if relative is None:
+            shape = (segments.rows.shape[0], len(sigma), segments.count)
+            return np.broadcast_to(sigma[:, None], shape)
+        return sigma[:, None] * np.moveaxis(relative[segments.rows], 2, 1)
 
     def evaluate(
         self,
@@ -265,8 +318,10 @@ class Problem:
                 self.box, accuracy,
             )  # fmt: skip
             measured = self.measured_states(part)
-            std = sigma[:, None] * self.relative_std(part) * np.ones_like(measured)
-            normal = normal_equations(trajectories, by, measured, part.weight, std, stretches)
+            std = self.likelihood_std(sigma, part)
+            normal = normal_equations(
+                trajectories, by, measured, part.weight, std, stretches, clipped=self.clipped(part)
+            )
             groups.append(self.with_starts(normal, starts[:, group], part))
         return joined(groups)
 

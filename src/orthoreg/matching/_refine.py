@@ -134,7 +134,7 @@ def refine(
     )  # fmt: skip
     p_bounds = constants.bounds(field, bounds or {}, knowledge)
     with np.errstate(all="ignore"), progress("Matching trajectories", 1.0) as show:
-        accepted, comparison, stages, states = None, None, [], data.states
+        accepted, comparison, stages, states = None, None, [], problem.initial_states
         for start in _starts(data, choice):
             new_stages, new_states = match_stages(
                 problem, p_bounds, lambda fraction: show(0.7 * fraction, ""), **start

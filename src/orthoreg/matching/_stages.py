@@ -51,7 +51,7 @@ def match_stages(
     by more than `MATCH_GROWTH` along the segments, when the misfit grows, or when trajectories
     diverge.
     """
-    states = np.array(problem.data.states if states is None else states)
+    states = np.array(problem.initial_states if states is None else states)
     p, precision = problem.initial_constants, prior_precision(problem)
     stages: list[Stage] = []
     lengths = segment_lengths(problem, effort)

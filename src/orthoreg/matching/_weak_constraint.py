@@ -12,6 +12,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from . import _limits as limits
+from ._censoring import censored
 from ._problem import Problem
 from ._segments import cut, input_nodes
 from ._sensitivities import step_ends, step_maps
@@ -47,8 +48,9 @@ class _System(NamedTuple):
     """Gauss-Newton system at a point.
 
     `gaps` (L, B, n) and their derivatives `by` (L, B, n, P + n) are in tolerances, `scale` is the
-    inverse tolerance, `misfit` (T, B, n) in standard deviations. `starts` are values (m, B) and
-    derivatives (m, n, B) of the conditions on first states.
+    inverse tolerance, `misfit` (T, B, n) in standard deviations, and `weight` (T, B, n) are their
+    derivatives. `starts` are values (m, B) and derivatives (m, n, B) of the conditions on first
+    states.
     """
 
     cost: float
@@ -56,6 +58,7 @@ class _System(NamedTuple):
     by: np.ndarray
     scale: np.ndarray
     misfit: np.ndarray
+    weight: np.ndarray
     starts: tuple[np.ndarray, np.ndarray] | None
 
 
@@ -78,6 +81,14 @@ class Descent:
         self._weight = np.moveaxis(weight, 1, 2)  # T B n, as all arrays from here on
         measured = problem.measured_states(self.segments)
         self._measured = np.where(self._weight > 0, np.moveaxis(measured, 1, 2), 0.0)
+        clipped = problem.clipped(self.segments)
+        self._clipped = (
+            None if clipped is None else np.moveaxis(clipped, 1, 2) * counted[:, 0, :, None]
+        )
+        if self._clipped is not None:  # censored values, with the noise of their states
+            self._measured = np.where(
+                self._clipped != 0, np.moveaxis(measured, 1, 2), self._measured
+            )
         self._is_step = self.segments.steps > 0
         span = self.segments.steps.sum(axis=0).mean()
         self._share = np.sqrt(np.maximum(self.segments.steps, 0.0) / span)[:, :, None]
@@ -264,15 +275,31 @@ class Descent:
         x = np.moveaxis(at, 1, 2)
         gaps = np.where(is_step, np.swapaxes(maps.ends, 0, 1) - x[1:], 0.0) * scale
         by = np.where(is_step[..., None], np.swapaxes(maps.by, 0, 1), 0.0) * scale[..., None]
-        misfit = (self._measured - x) * self._weight
-        square = float((gaps**2).sum() + (misfit**2).sum() + (prior * (p - mean) ** 2).sum())
+        misfit, weight, cost = self._misfit(x)
+        square = float((gaps**2).sum() + 2 * cost + (prior * (p - mean) ** 2).sum())
         starts = None
         if problem.starts is not None:
             starts = problem.start_conditions(at[0], self.segments)
             square += float((starts[0] ** 2).sum())
         if not (np.isfinite(square) and np.isfinite(by).all()):
             return None
-        return _System(square / 2, gaps, by, scale, misfit, starts)
+        return _System(square / 2, gaps, by, scale, misfit, weight, starts)
+
+    def _misfit(
+        self, x: Float[np.ndarray, "T B n"]
+    ) -> tuple[Float[np.ndarray, "T B n"], Float[np.ndarray, "T B n"], float]:
+        """Return the misfit of the states, its derivatives (times -1), and its cost."""
+        misfit = (self._measured - x) * self._weight
+        if self._clipped is None:
+            return misfit, self._weight, float((misfit**2).sum()) / 2
+        is_censored = self._clipped != 0
+        inverse_std = self._weight.max(axis=(0, 1))
+        distance = np.where(is_censored, self._clipped * (x - self._measured) * inverse_std, 0.0)
+        cost, curvature, residual = censored(distance)
+        root = np.sqrt(curvature)
+        total = float((misfit**2).sum()) / 2 + float(cost[is_censored].sum())
+        misfit = np.where(is_censored, self._clipped * residual * root, misfit)
+        return misfit, np.where(is_censored, root * inverse_std, self._weight), total
 
     def _step(
         self,
@@ -342,10 +369,10 @@ class Descent:
     def _right(self, system: _System, size: int) -> Float[np.ndarray, "M q"]:
         """Return the gradient with respect to the states, and its derivatives with respect to the
         constants."""
-        _, gaps, by, scale, misfit, starts = system
+        _, gaps, by, scale, misfit, weight, starts = system
         length, count, n = gaps.shape
         G, F_t = by[..., :size], np.swapaxes(by[..., size:], 2, 3)
-        gradient = -self._weight * misfit
+        gradient = -weight * misfit
         coupling = np.zeros((length + 1, count, n, size))
         gradient[:-1] += (F_t @ gaps[..., None])[..., 0]
         gradient[1:] -= scale * gaps
@@ -382,14 +409,14 @@ class Descent:
     ) -> tuple[Float[np.ndarray, "T B n n"], Float[np.ndarray, "T B n n"]]:
         """Return the blocks of the Gauss-Newton matrix of the states at each row, and those that
         couple it to the next row."""
-        _, gaps, by, scale, _, starts = system
+        _, gaps, by, scale, _, weight, starts = system
         length, count, n = gaps.shape
         F, i = by[..., size:], np.arange(n)
         F_t = np.swapaxes(F, 2, 3)
         blocks = np.zeros((length + 1, count, n, n))
         blocks[:-1] += F_t @ F
         blocks[1:, :, i, i] += scale**2
-        blocks[..., i, i] += self._weight**2 + (damping + limits.HIDDEN_RIDGE) / sizes**2
+        blocks[..., i, i] += weight**2 + (damping + limits.HIDDEN_RIDGE) / sizes**2
         if starts is not None:
             blocks[0] += np.einsum("mir,mjr->rij", starts[1], starts[1])
         next_blocks = np.zeros_like(blocks)

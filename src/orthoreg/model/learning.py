@@ -38,7 +38,6 @@ from ..fitting import (
 from ..matching import Refinement, refine
 from ..physics import requested_delays, unit_algebra
 from ..simulation import with_delays
-from ..terms import parameter_bounds
 from .model import AbstractModel
 from .validation import (
     as_dataset,
@@ -269,7 +268,7 @@ def refinement_of(model: AbstractModel, X: Any, t: Any, u: Any) -> tuple[Refinem
         model.field_,
         data,
         interpolation=model.input_interpolation_,
-        bounds=parameter_bounds(recipe.library) | known.parameter_bounds,
+        bounds=recipe.parameter_bounds(known),
         knowledge=known,
     )
     if not refinement.kept:

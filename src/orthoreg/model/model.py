@@ -35,7 +35,7 @@ from ..simulation import (
     simulation_inputs,
     with_delayed_inputs,
 )
-from ..terms import FeatureMap, parameter_bounds
+from ..terms import FeatureMap
 from . import _limits as limits
 from .parts import model_params, model_parts, restored, restored_summary
 from .rollouts import (
@@ -104,7 +104,7 @@ class AbstractModel(AbstractWorkflow, AbstractEstimator):
     def _learn(self, fit: Fit, columns: Columns, runs: TrainingRuns | None = None) -> Self:
         """Store a fit. `runs` are given if the fit did not follow their trajectories."""
         recipe, known = self.recipe(), self._knowledge(fit.field.features, columns)
-        bounds = parameter_bounds(recipe.library) | known.parameter_bounds
+        bounds = recipe.parameter_bounds(known)
         return self._hold(fit.with_columns(columns, known, bounds, runs))
 
     def _hold(self, fit: Fit) -> Self:

@@ -2,6 +2,7 @@
 terms that minimize its score."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from heapq import heappop, heappush
 from typing import NamedTuple, final
 
@@ -86,11 +87,11 @@ def linearize(
     is_valid = np.asarray(is_valid)
     if not is_valid.any():
         return None
-    std = sigma[:, None] * problem.relative_std(segments) * np.ones_like(near)
+    std, clipped = problem.likelihood_std(sigma, segments), problem.clipped(segments)
     with np.errstate(all="ignore"):  # sums of large numbers may overflow
         normal = normal_equations(
             Trajectories(near, is_valid), by, problem.measured_states(segments),
-            segments.weight * is_valid, std,
+            segments.weight * is_valid, std, clipped=clipped,
         )  # fmt: skip
     try:
         H, scores, solved = eliminate_starts(normal, np.zeros(len(p)))
@@ -163,11 +164,12 @@ def integral_form(
         measured, times = data.schema.derivative_of.get(c, (c, 0))
         offsets = _times_in_stretch(data, stretch)[:, None] ** np.arange(times + 1)
         values = np.column_stack([data.states[:, measured], integrals[times]])
-        root = 1 / np.sqrt(variance[:, measured])[:, None]
+        is_known = data.plan.clipped[:, [measured]] == 0
+        root = is_known / np.sqrt(variance[:, measured])[:, None]
         values, n_offsets = _without_offsets(values * root, offsets * root, stretch)
         y, columns = values[:, 0], values[:, 1:]
         forms[c] = Quadratic(
-            columns.T @ columns, columns.T @ y, float(y @ y), data.n_samples, n_offsets
+            columns.T @ columns, columns.T @ y, float(y @ y), int(is_known.sum()), n_offsets
         )
     return forms
 
@@ -334,26 +336,116 @@ def _neighbours(
     )  # fmt: skip
 
 
-def descend(
-    quadratic: Quadratic,
-    support: TermMask,
-    candidates: TermMask,
-    required: TermMask,
-    price: Float[np.ndarray, " P"],
-    temperature: float,
-) -> tuple[float, TermMask, Neighbours]:
-    """Return a set that no added, removed or exchanged term improves, its score and its neighbours.
-    The score is RSS / (2 temperature) plus the price of each term."""
-    support = support | required
-    near = neighbours(quadratic, support, candidates, required)
-    for _ in range(limits.MAX_MOVES):
-        gain, move = _best_move(near, price, temperature)
-        if not gain > 1e-9:
-            break
-        support = toggled(support, move)
-        near = neighbours(quadratic, support, candidates, required)
-    score = near.rss / (2 * temperature) + float(price[support].sum())
-    return score, support, near
+@final
+class SetScores(NamedTuple):
+    """The score of a set of terms, and of the sets with one term added (P,), removed (P,) or
+    exchanged (P, P)."""
+
+    score: float
+    added: np.ndarray
+    removed: np.ndarray
+    exchanged: np.ndarray
+
+    def moves(self, limit: float) -> list[tuple[float, list]]:
+        """Return the sets with a score below the limit: score and terms that differ."""
+        return [
+            *((float(self.added[k]), [k]) for k in np.flatnonzero(self.added < limit)),
+            *((float(self.removed[k]), [k]) for k in np.flatnonzero(self.removed < limit)),
+            *(
+                (float(self.exchanged[j, k]), [j, k])
+                for j, k in np.argwhere(self.exchanged < limit)
+            ),
+        ]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class SetSearch:
+    """Sets of terms and their score, RSS / (2 temperature) plus the price of each term.
+
+    Terms in `candidates` may be added. Terms in `required` are in every set.
+    """
+
+    quadratic: Quadratic
+    candidates: TermMask
+    required: TermMask
+    price: Float[np.ndarray, " P"]
+    temperature: float
+
+    def neighbours(self, support: TermMask) -> Neighbours:
+        """Return the neighbours of a set."""
+        return neighbours(self.quadratic, support, self.candidates, self.required)
+
+    def coefficients(self, support: TermMask) -> Float[np.ndarray, " P"]:
+        """Return the coefficients of a set."""
+        return neighbours(self.quadratic, support, support & False, self.required).coefficients
+
+    def scores(self, support: TermMask) -> SetScores:
+        """Return the scores of a set and of its neighbours."""
+        near, price, scale = self.neighbours(support), self.price, 2 * self.temperature
+        set_price = float(price[support].sum())
+        return SetScores(
+            near.rss / scale + set_price,
+            near.added / scale + set_price + price,
+            near.removed / scale + set_price - price,
+            near.exchanged / scale + set_price - price[:, None] + price,
+        )
+
+    def descend(self, support: TermMask) -> tuple[float, TermMask, Neighbours]:
+        """Return a set that no added, removed or exchanged term improves, its score and its
+        neighbours."""
+        support = support | self.required
+        near = self.neighbours(support)
+        for _ in range(limits.MAX_MOVES):
+            gain, move = self._best_move(near)
+            if not gain > 1e-9:
+                break
+            support = toggled(support, move)
+            near = self.neighbours(support)
+        score = near.rss / (2 * self.temperature) + float(self.price[support].sum())
+        return score, support, near
+
+    def _best_move(self, near: Neighbours) -> tuple[float, list[int]]:
+        """Return the decrease of the score by the best move, and the terms that it toggles."""
+        price, scale = self.price, 2 * self.temperature
+        gains = (near.rss - near.added) / scale - price
+        losses = (near.rss - near.removed) / scale + price
+        swaps = (near.rss - near.exchanged) / scale + price[:, None] - price
+        best = [
+            (float(gains.max()), [int(gains.argmax())]),
+            (float(losses.max()), [int(losses.argmax())]),
+            (float(swaps.max()), [int(i) for i in np.unravel_index(swaps.argmax(), swaps.shape)]),
+        ]
+        return max(best, key=lambda item: item[0])
+
+    def within(self, support: TermMask, matched: dict[bytes, float]) -> dict[bytes, float]:
+        """Return the scores, relative to `support`, of the sets within `WINDOW` of it. Sets are
+        reached by adding, removing and exchanging single terms; each set is keyed by the bytes of
+        its mask.
+
+        Sets in `matched` have the given score instead of the linearized score.
+        [Occam's window, Madigan and Raftery 1994]
+        """
+        origin = self.scores(support).score
+        exact = {**matched, support.tobytes(): 0.0}
+        scores = dict(exact)
+        queue = sorted((score, key) for key, score in scores.items() if score < limits.WINDOW)
+        for _ in range(limits.MAX_WINDOW_SETS):
+            if not queue:
+                break
+            _, key = heappop(queue)
+            current = np.frombuffer(key, dtype=bool)
+            near = self.scores(current)
+            if key not in exact:  # updates of nearly dependent terms lose digits
+                scores[key] = float(near.score - origin)
+                if scores[key] >= limits.WINDOW:
+                    continue
+            for value, move in near.moves(origin + limits.WINDOW):
+                other = toggled(current, move).tobytes()
+                if other not in scores:
+                    scores[other] = float(value - origin)
+                    heappush(queue, (scores[other], other))
+        return scores
 
 
 def toggled(support: TermMask, terms: list) -> TermMask:
@@ -363,85 +455,12 @@ def toggled(support: TermMask, terms: list) -> TermMask:
     return result
 
 
-def neighbour_scores(
-    near: Neighbours, support: TermMask, price: Float[np.ndarray, " P"], temperature: float
-) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
-    """Return the score of a set, and of the sets with one term added, removed and exchanged."""
-    set_price = float(price[support].sum())
-    return (
-        near.rss / (2 * temperature) + set_price,
-        near.added / (2 * temperature) + set_price + price,
-        near.removed / (2 * temperature) + set_price - price,
-        near.exchanged / (2 * temperature) + set_price - price[:, None] + price,
-    )
-
-
-def sets_within(
-    quadratic: Quadratic,
-    support: TermMask,
-    candidates: TermMask,
-    required: TermMask,
-    price: Float[np.ndarray, " P"],
-    temperature: float,
-    matched: dict[bytes, float],
-) -> dict[bytes, float]:
-    """Return the scores, relative to `support`, of the sets within `WINDOW` of it. Sets are reached
-    by adding, removing and exchanging single terms; each set is keyed by the bytes of its mask.
-
-    Sets in `matched` have the given score instead of the linearized score.
-    [Occam's window, Madigan and Raftery 1994]
-    """
-    near = neighbours(quadratic, support, candidates, required)
-    origin = neighbour_scores(near, support, price, temperature)[0]
-    exact = {**matched, support.tobytes(): 0.0}
-    scores = dict(exact)
-    queue = sorted((score, key) for key, score in scores.items() if score < limits.WINDOW)
-    for _ in range(limits.MAX_WINDOW_SETS):
-        if not queue:
-            break
-        _, key = heappop(queue)
-        current = np.frombuffer(key, dtype=bool)
-        near = neighbours(quadratic, current, candidates, required)
-        score, added, removed, exchanged = neighbour_scores(near, current, price, temperature)
-        if key not in exact:  # updates of nearly dependent terms lose digits
-            scores[key] = float(score - origin)
-            if scores[key] >= limits.WINDOW:
-                continue
-        limit = origin + limits.WINDOW
-        close = [
-            *((added[k], [k]) for k in np.flatnonzero(added < limit)),
-            *((removed[k], [k]) for k in np.flatnonzero(removed < limit)),
-            *((exchanged[j, k], [j, k]) for j, k in np.argwhere(exchanged < limit)),
-        ]
-        for value, move in close:
-            other = toggled(current, move).tobytes()
-            if other not in scores:
-                scores[other] = float(value - origin)
-                heappush(queue, (scores[other], other))
-    return scores
-
-
 def duplicates(quadratic: Quadratic, support: TermMask) -> TermMask:
     """Return the terms outside a set that are proportional to a term in it, such as u**2 to u if u
     is 0 or 1. They describe the same model."""
     scale = np.sqrt(np.maximum(np.diag(quadratic.H), 1e-300))
     cosine = np.abs(quadratic.H / np.outer(scale, scale))
     return ~support & (cosine[:, support] > 1 - limits.SET_EIGENVALUE).any(axis=1)
-
-
-def _best_move(
-    near: Neighbours, price: Float[np.ndarray, " P"], temperature: float
-) -> tuple[float, list[int]]:
-    """Return the decrease of the score by the best move, and the terms that the move toggles."""
-    gains = (near.rss - near.added) / (2 * temperature) - price
-    losses = (near.rss - near.removed) / (2 * temperature) + price
-    swaps = (near.rss - near.exchanged) / (2 * temperature) + price[:, None] - price
-    best = [
-        (float(gains.max()), [int(gains.argmax())]),
-        (float(losses.max()), [int(losses.argmax())]),
-        (float(swaps.max()), [int(i) for i in np.unravel_index(swaps.argmax(), swaps.shape)]),
-    ]
-    return max(best, key=lambda item: item[0])
 
 
 def _gains(slope: np.ndarray, pivot: np.ndarray) -> np.ndarray:

@@ -6,30 +6,18 @@ from itertools import chain
 from typing import NamedTuple, final
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 
 from .._common.progress import step
 from ..data import Dataset
 from ..field.hybrid import HybridField
 from ..matching import _limits as limits
-from ..matching._constants import Constants
 from ..matching._matching import Stage
 from ..matching._problem import Problem
 from ..matching._score import Inclusion, Score, StructureChoice
 from ..matching._stages import updated_states
 from ..physics import Knowledge
-from ._proposals import (
-    Quadratic,
-    descend,
-    duplicates,
-    integral_form,
-    linearize,
-    neighbour_scores,
-    neighbours,
-    screened,
-    sets_within,
-    toggled,
-)
+from ._proposals import SetSearch, duplicates, integral_form, linearize, screened, toggled
 from ._trials import Trial, TrialMatcher, best_trial, support_of
 
 
@@ -93,19 +81,25 @@ class _IntegralProposal(NamedTuple):
 
 
 @final
-class _Roles(NamedTuple):
-    """Equation and term of each free parameter, and whether it is a coefficient, may be removed
-    (`is_open`), or is in every set (`is_required`)."""
+class _Linearization(NamedTuple):
+    """The problem with all candidates at a match, equation and term of each of its free parameters,
+    and the sets of these parameters with their linearized scores."""
 
-    rows: np.ndarray
-    columns: np.ndarray
-    is_coefficient: np.ndarray
-    is_open: np.ndarray
-    is_required: np.ndarray
+    problem: Problem
+    rows: Int[np.ndarray, " P"]
+    columns: Int[np.ndarray, " P"]
+    sets: SetSearch
 
     def members(self, support: Bool[np.ndarray, "c K"]) -> Bool[np.ndarray, " P"]:
         """Return a mask of the free parameters in a set of terms."""
-        return support[self.rows, self.columns] | self.is_required
+        return support[self.rows, self.columns] | self.sets.required
+
+    def field(self, support: Bool[np.ndarray, " P"]) -> HybridField:
+        """Return the field with these terms and the coefficients of the linearization."""
+        constants = self.problem.constants
+        p, first_inner = self.sets.coefficients(support), len(constants.lead)
+        p[first_inner:] = self.problem.initial_constants[first_inner:]
+        return constants.write(self.problem.field, p)
 
 
 @final
@@ -137,7 +131,7 @@ class TermSearch:
         leaves only noise, every second length of long runs is skipped until a match fails."""
         best: Trial | None = None
         states = self.data.plan.smoothed
-        linearization: tuple[Problem, Quadratic] | None = None
+        linearization: _Linearization | None = None
         rivals: list[HybridField] = []
         lengths = self.matcher.lengths()
         # errors of a map may grow several times at each step
@@ -170,7 +164,7 @@ class TermSearch:
         if best is None:
             return None
         linearization = linearization or self._linearized(best)
-        inclusion = None if linearization is None else self._inclusion(best, *linearization)
+        inclusion = None if linearization is None else self._inclusion(best, linearization)
         return StructureChoice(
             best.field, best.score, states, best.stage.sigma, best.misfit, best.stage.length,
             self._score.max_noise_ratio, self._score.correlated_noise, inclusion,
@@ -178,7 +172,7 @@ class TermSearch:
 
     def _improved(
         self, best: Trial, states: Float[np.ndarray, "N n"], rivals: Sequence[HybridField]
-    ) -> tuple[Trial, tuple[Problem, Quadratic] | None]:
+    ) -> tuple[Trial, _Linearization | None]:
         """Return the best model on segments of this length, and its linearization. If no proposal
         is better, the `rivals` from shorter segments are also tried."""
         while True:
@@ -187,9 +181,8 @@ class TermSearch:
                 return best, linearization
             better = None
             fields = chain(
-                self._proposals(best, *linearization), rivals,
-                self._near_fields(best, *linearization),
-            )  # fmt: skip
+                self._proposals(best, linearization), rivals, self._near_fields(best, linearization)
+            )
             for field in fields:
                 if self._was_tried(field):
                     continue
@@ -224,89 +217,65 @@ class TermSearch:
         near = [s for s in self._scored if best.score < s.score < best.score + limits.RIVAL]
         return [s.field for s in sorted(near, key=lambda s: s.score)[: limits.MAX_RIVALS]]
 
-    def _proposals(
-        self, best: Trial, problem: Problem, quadratic: Quadratic
-    ) -> Iterator[HybridField]:
+    def _proposals(self, best: Trial, linearization: _Linearization) -> Iterator[HybridField]:
         """Yield fields with other sets of terms, in the order of their linearized scores."""
-        roles = self._roles(problem.constants)
-        candidates, required = roles.is_open, roles.is_required
-        current = roles.members(best.support)
-        price, temperature = self._prices(roles), quadratic.temperature()
+        sets, rows = linearization.sets, linearization.rows
+        current = linearization.members(best.support)
         scores: dict[bytes, tuple[float, np.ndarray]] = {}
-        searches = [(current, candidates, required), (required, candidates, required)]
-        for c in np.unique(roles.rows[candidates]):  # re-select one equation at a time
-            others = required | (current & (roles.rows != c))
-            searches.append((others, candidates & (roles.rows == c), others))
-        for start, addable, fixed in searches:
-            score, support, _ = descend(quadratic, start, addable, fixed, price, temperature)
+        searches = [(current, sets), (sets.required, sets)]
+        for c in np.unique(rows[sets.candidates]):  # re-select one equation at a time
+            others = sets.required | (current & (rows != c))
+            of_equation = replace(sets, candidates=sets.candidates & (rows == c), required=others)
+            searches.append((others, of_equation))
+        for start, search in searches:
+            score, support, _ = search.descend(start)
             scores.setdefault(support.tobytes(), (score, support))
-        near = neighbours(quadratic, current, candidates, required)
-        score, added, removed, exchanged = neighbour_scores(near, current, price, temperature)
-        limit = score + limits.CLOSE
-        close = [
-            *((added[k], [k]) for k in np.flatnonzero(added < limit)),
-            *((removed[k], [k]) for k in np.flatnonzero(removed < limit)),
-            *((exchanged[j, k], [j, k]) for j, k in np.argwhere(exchanged < limit)),
-        ]
-        for value, move in close:
+        near = sets.scores(current)
+        for value, move in near.moves(near.score + limits.CLOSE):
             support = toggled(current, move)
-            scores.setdefault(support.tobytes(), (float(value), support))
-        ordered = sorted(scores.values(), key=lambda item: item[0])[: limits.MAX_PROPOSALS]
-        for _, support in ordered:
-            field = self._linearized_field(problem, quadratic, roles, support)
+            scores.setdefault(support.tobytes(), (value, support))
+        ordered = sorted(scores.values(), key=lambda item: item[0])
+        yield from self._fields(linearization, [support for _, support in ordered])
+
+    def _fields(
+        self, linearization: _Linearization, supports: Sequence[np.ndarray]
+    ) -> Iterator[HybridField]:
+        """Yield the fields of the first sets, except those that violate bounds."""
+        for support in supports[: limits.MAX_PROPOSALS]:
+            field = self._within_bounds(linearization.field(support))
             if field is not None:
                 yield field
 
-    def _linearized_field(
-        self, problem: Problem, quadratic: Quadratic, roles: _Roles, support: np.ndarray
-    ) -> HybridField | None:
-        """Return the field with these terms and the coefficients of the linearization."""
-        p = neighbours(quadratic, support, support & False, roles.is_required).coefficients
-        inner = ~roles.is_coefficient
-        p[inner] = problem.initial_constants[inner]
-        return self._within_bounds(problem.constants.write(problem.field, p))
-
-    def _near_fields(
-        self, best: Trial, problem: Problem, quadratic: Quadratic
-    ) -> Iterator[HybridField]:
+    def _near_fields(self, best: Trial, linearization: _Linearization) -> Iterator[HybridField]:
         """Yield the fields of sets near the best set that have a better linearized score but were
         not matched."""
-        roles = self._roles(problem.constants)
-        scores = self._near_scores(best, problem, quadratic)
-        matched = {roles.members(scored.support).tobytes() for scored in self._scored}
+        scores = self._near_scores(best, linearization)
+        matched = {linearization.members(scored.support).tobytes() for scored in self._scored}
         better = [(score, key) for key, score in scores.items() if score < 0 and key not in matched]
         supports = [np.frombuffer(key, dtype=bool) for _, key in sorted(better)]
-        for support in supports[: limits.MAX_PROPOSALS]:
-            field = self._linearized_field(problem, quadratic, roles, support)
-            if field is not None:
-                yield field
+        yield from self._fields(linearization, supports)
 
-    def _near_scores(
-        self, best: Trial, problem: Problem, quadratic: Quadratic
-    ) -> dict[bytes, float]:
+    def _near_scores(self, best: Trial, linearization: _Linearization) -> dict[bytes, float]:
         """Return the scores of sets near the best set, relative to the best score."""
-        roles = self._roles(problem.constants)
-        support = roles.members(best.support)
-        excluded = duplicates(quadratic, support)
-        candidates = roles.is_open & ~excluded
-        others = [(roles.members(scored.support), scored.score) for scored in self._scored]
+        sets, support = linearization.sets, linearization.members(best.support)
+        excluded = duplicates(sets.quadratic, support)
+        others = [(linearization.members(scored.support), scored.score) for scored in self._scored]
         matched = {
             members.tobytes(): score - best.score
             for members, score in others
             if not (members & excluded).any()
         }
-        return sets_within(
-            quadratic, support, candidates, roles.is_required, self._prices(roles),
-            quadratic.temperature(), matched,
-        )  # fmt: skip
+        return replace(sets, candidates=sets.candidates & ~excluded).within(support, matched)
 
-    def _inclusion(self, best: Trial, problem: Problem, quadratic: Quadratic) -> Inclusion:
+    def _inclusion(self, best: Trial, linearization: _Linearization) -> Inclusion:
         """Return the probability of each term: the fraction of the total weight
         exp(-score / temperature), over all sets near the best set, that belongs to sets with the
         term. Scores are linearized, or from trajectories for matched sets."""
-        roles = self._roles(problem.constants)
-        current = roles.members(best.support)
-        scores = self._near_scores(best, problem, quadratic)
+        _, rows, columns, sets = linearization
+        current, scores = (
+            linearization.members(best.support),
+            self._near_scores(best, linearization),
+        )
         members = np.array([np.frombuffer(key, dtype=bool) for key in scores])
         # the weight of an unmatched set is at most the weight of the best set
         values = np.maximum(np.array(list(scores.values())), 0.0)
@@ -314,16 +283,13 @@ class TermSearch:
         weights /= weights.sum()
         value = weights @ members
         probability = best.support.astype(float)
-        probability[roles.rows[roles.is_open], roles.columns[roles.is_open]] = value[roles.is_open]
+        is_open = sets.candidates
+        probability[rows[is_open], columns[is_open]] = value[is_open]
         is_same = members == current
         equations = np.array([
-            weights @ is_same[:, roles.rows == c].all(axis=1) for c in range(len(probability))
+            weights @ is_same[:, rows == c].all(axis=1) for c in range(len(probability))
         ])  # fmt: skip
         return Inclusion(np.clip(probability, 0.0, 1.0), np.clip(equations, 0.0, 1.0))
-
-    def _prices(self, roles: _Roles) -> Float[np.ndarray, " P"]:
-        """Return the price of each free parameter that can be removed."""
-        return np.where(roles.is_open, self._score.term_price[roles.columns], 0.0)
 
     # -- initial fields ------------------------------------------------------------------
 
@@ -394,9 +360,8 @@ class TermSearch:
             required = known.required[c] & ~known.given[c]
             # the prediction error of a map is known, and the same for all values of parameters
             temperature = 1.0 if self.data.discrete else quadratic.temperature()
-            score, support, near = descend(
-                quadratic, required, candidates[c], required, price, temperature
-            )
+            sets = SetSearch(quadratic, candidates[c], required, price, temperature)
+            score, support, near = sets.descend(required)
             total += score
             if support.any():
                 coefficients[c] = given + near.coefficients
@@ -415,22 +380,24 @@ class TermSearch:
         is_outside[self.matcher.fixed] = False
         return None if is_outside.any() else replace(field, coefficients=inside)
 
-    def _linearized(self, trial: Trial) -> tuple[Problem, Quadratic] | None:
-        """Return the sum of squares of all candidates, linearized at a matched field."""
+    def _linearized(self, trial: Trial) -> _Linearization | None:
+        """Return the scores of sets of all candidates, linearized at a matched field."""
         problem = self.matcher.problem(trial.field, self._open | trial.support)
-        stage = trial.stage
+        stage, constants = trial.stage, problem.constants
         quadratic = linearize(
             problem, stage.normal.states, stage.segments, stage.substeps, stage.sigma
         )
         if quadratic is None:
             return None
-        return problem, quadratic._replace(min_rss=quadratic.rows if trial.is_rounding else 0.0)
-
-    def _roles(self, constants: Constants) -> _Roles:
+        min_rss = quadratic.rows if trial.is_rounding else 0.0
         size, count = constants.size, len(constants.lead)
         rows, columns = np.zeros(size, dtype=int), np.zeros(size, dtype=int)
         rows[:count] = constants.rows[constants.lead]
         columns[:count] = constants.columns[constants.lead]
         is_coefficient = np.arange(size) < count
         is_open = is_coefficient & self._open[rows, columns] & ~self._known.required[rows, columns]
-        return _Roles(rows, columns, is_coefficient, is_open, ~is_open)
+        price = np.where(is_open, self._score.term_price[columns], 0.0)
+        sets = SetSearch(
+            quadratic._replace(min_rss=min_rss), is_open, ~is_open, price, quadratic.temperature()
+        )
+        return _Linearization(problem, rows, columns, sets)

@@ -1,5 +1,7 @@
 """Pure functions of sampled data: sliding polynomials, noise, outliers, weak-form windows."""
 
+from ._clipping import bridged as bridged
+from ._clipping import find_range_limits as find_range_limits
 from ._limits import MIN_POLYNOMIAL_ROWS as MIN_POLYNOMIAL_ROWS
 from ._limits import MIN_VELOCITY_ROWS as MIN_VELOCITY_ROWS
 from ._maps import MapNoise as MapNoise

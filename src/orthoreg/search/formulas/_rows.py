@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from ...data import Dataset, Extent, Rows, grouping, thinned, windows_of
-from ...losses import AbstractLoss, Automatic, NextState, Weak, moving
+from ...losses import AbstractLoss, Automatic, NextState, Weak, measured_windows, moving
 from .._proposals import antiderivative, stretch_of_row
 from . import _limits as limits
 from ._measurements import Measurements
@@ -122,6 +122,7 @@ def row_noise(data: Dataset, width: float, rows: Rows) -> Float[np.ndarray, "R c
     effect of the noise remaining in smoothed states. The relative effect on the target is about the
     relative noise of the states."""
     windows = moving(data, windows_of(data, width, Weak().order))
+    windows = measured_windows(windows, data.plan.is_lost)
     variance = data.plan.variance
     size = np.maximum(np.mean(data.states**2, axis=0), 1e-300)
     share = float(

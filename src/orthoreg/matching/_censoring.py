@@ -1,0 +1,55 @@
+"""Values at the limit of a sensor: only that the state is at or beyond the limit is known.
+
+The likelihood of such a value is Phi(a), with a the distance of the state beyond the limit in
+standard deviations of the noise. [Tobin 1958] Its cost, score and curvature replace the residual
+and the weight of a measured value in Gauss-Newton steps.
+"""
+
+import numpy as np
+from jaxtyping import Float
+
+from . import _limits as limits
+
+
+def censored(
+    distance: Float[np.ndarray, "*shape"],
+) -> tuple[Float[np.ndarray, "*shape"], Float[np.ndarray, "*shape"], Float[np.ndarray, "*shape"]]:
+    """Return the cost -log Phi(a) of states at a `distance` a beyond the limit, its curvature h,
+    and its score over h, the residual whose square has the same slope. The cost is linear beyond
+    `HUBER` standard deviations short of the limit."""
+    a = np.asarray(distance, dtype=float)
+    near = np.clip(a, -limits.HUBER, limits.MAX_CENSORED_DISTANCE)
+    log_share, ratio = _log_normal_share(near)
+    short = np.maximum(-limits.HUBER - a, 0.0)
+    cost = -log_share + ratio * short
+    curvature = np.where(short > 0, ratio / np.maximum(-a, limits.HUBER), ratio * (ratio + near))
+    residual = np.where(short > 0, np.maximum(-a, limits.HUBER), 1 / (ratio + near))
+    return cost, curvature, residual
+
+
+def expected_noise(
+    distance: Float[np.ndarray, "*shape"],
+) -> Float[np.ndarray, "*shape"]:
+    """Return the expected noise, in standard deviations and in the direction of the limit, of a
+    value at the limit whose state is at a `distance` beyond it: phi(a) / Phi(a)."""
+    a = np.asarray(distance, dtype=float)
+    near = np.clip(a, -limits.MAX_CENSORED_DISTANCE, limits.MAX_CENSORED_DISTANCE)
+    return _log_normal_share(near)[1]
+
+
+def expected_square(
+    distance: Float[np.ndarray, "*shape"],
+) -> Float[np.ndarray, "*shape"]:
+    """Return the expected square of the noise, in its variances, of a value at the limit whose
+    state is at a `distance` beyond it: 1 - a phi(a) / Phi(a). [EM algorithm]"""
+    return 1 - distance * expected_noise(distance)
+
+
+def _log_normal_share(
+    a: Float[np.ndarray, "*shape"],
+) -> tuple[Float[np.ndarray, "*shape"], Float[np.ndarray, "*shape"]]:
+    """Return log Phi(a) and phi(a) / Phi(a)."""
+    from scipy.special import log_ndtr
+
+    log_share = np.asarray(log_ndtr(a))
+    return log_share, np.exp(-(a**2) / 2 - log_share) / np.sqrt(2 * np.pi)
