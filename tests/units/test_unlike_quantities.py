@@ -118,3 +118,23 @@ def test_unknown_units_are_not_compared(data):
     plain = data.with_parts(units={"x": "m", "v": "knobs", "t": "s"})
     physics = og.Physics(conserved=["x + v"])
     assert og.physics.unit_algebra(physics, None, plain.schema) is not None
+
+
+def test_units_of_constants_are_compared(data):
+    physics = og.Physics(
+        equations={"omega": "-g/L_1*sin(theta) - c*omega"}, values={"g": "9.81 m/s^2"}
+    )
+    assert physics == og.Physics(
+        equations={"omega": "-g/L_1*sin(theta) - c*omega"},
+        values={"g": 9.81},
+        units={"g": "m/s^2"},
+    )
+    algebra = og.physics.unit_algebra(physics, None, data.schema)
+    assert algebra.units.text(algebra.constants["L_1"]) == "m"
+    wrong = og.Physics(equations={"omega": "-g/L_1*sin(theta)"},
+                       values={"g": "9.81 m/s^2", "L_1": "2 kg"})  # fmt: skip
+    refused(data, ("rad/s²", "m/(kg·s²)"), physics=wrong)
+    unreadable = og.Physics(equations={"omega": "-g*sin(theta)"}, values={"g": "9.81 knobs"})
+    refused(data, ("knobs",), physics=unreadable)
+    unused = og.Physics(equations={"omega": "-g*sin(theta)"}, units={"h": "m"})
+    refused(data, ("'h'",), physics=unused)

@@ -157,7 +157,9 @@ Known = Annotated[
 ]
 Value = Annotated[
     list[str] | None,
-    typer.Option(help="Value of a constant, g=9.81; others are estimated. Can be repeated."),
+    typer.Option(
+        help="Value of a constant, g=9.81 or 'g=9.81 m/s^2'; others are estimated. Can be repeated."
+    ),
 ]
 BoundOption = Annotated[
     list[str] | None,
@@ -465,13 +467,14 @@ def _per_run(texts: list[str]) -> Any:
     return terms
 
 
-def _constant(text: str) -> tuple[str, float]:
-    """Return the name and the number in text such as 'g=9.81'."""
+def _constant(text: str) -> tuple[str, float | str]:
+    """Return the name and the number in text such as 'g=9.81', or the text if it has a unit."""
     name, sign, number = (part.strip() for part in text.partition("="))
+    head, _, unit = number.partition(" ")
     try:
-        value = float(number)
+        value = float(head)
     except ValueError:
         value = math.nan
     if not sign or not name or not math.isfinite(value):
         raise InputError(f"--value must have the form g=9.81; got '{text}'.")
-    return name, value
+    return name, number if unit.strip() else value

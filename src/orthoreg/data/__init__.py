@@ -56,5 +56,6 @@ from ._units import parse_unit as parse_unit
 from ._units import same_dimension as same_dimension
 from ._units import unit_converter as unit_converter
 from ._units import units_of as units_of
+from ._units import without_radians_below as without_radians_below
 from .tables import read_table as read_table
 from .tables import write_table as write_table

@@ -92,6 +92,12 @@ def has_free_zero(unit: Unit) -> bool:
     return dict(unit._units) in [{f"delta_{name}": 1} for name in _TEMPERATURES]
 
 
+def without_radians_below(unit: Unit) -> Unit:
+    """Return m for m/rad. A length that follows from g/L in rad/s² is in metres."""
+    below = min(unit._units.get("radian", 0), 0)
+    return unit if not below else unit / known_unit("rad") ** below
+
+
 @final
 @dataclass(frozen=True, eq=False)
 class Units:

@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float
 
 from .._common.errors import UnitError
-from ..data import Unit, Units
+from ..data import Unit, Units, is_same, known_unit, same_dimension
 from ..field.hybrid import HybridField
 from ..terms import (
     Expression,
@@ -89,6 +89,16 @@ class CoefficientUnits:
             name
             for k, name in enumerate(self.features.names)
             if not is_like[k] and not any(row[k] for row in self.features.allowed)
+        )
+
+    def other_angles(self) -> tuple[str, ...]:
+        """Return the columns with angles in other units than rad, such as degrees."""
+        rad = known_unit("rad")
+        units = [(name, self.units.of.get(name)) for name in self.features.variables]
+        return tuple(
+            name
+            for name, unit in units
+            if unit is not None and same_dimension(unit, rad) and not is_same(unit, rad)
         )
 
     def _unit(self, equation: int, term: int) -> Unit | None:

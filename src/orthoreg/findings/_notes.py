@@ -151,13 +151,23 @@ def in_units(units: Mapping[str, str], unreadable: Sequence[str] = ()) -> str:
     return text
 
 
-def unlike_arguments(terms: Sequence[str]) -> str:
-    """Return a note on terms of the library that combine unlike quantities."""
+def unlike_arguments(terms: Sequence[str], angles: Sequence[str] = ()) -> str:
+    """Return a note on terms of the library that combine unlike quantities, and on `angles` that
+    are not in rad."""
     were = "was" if len(terms) == 1 else "were"
     return (
         f"{listed(terms, most=12)} {were} not considered: by the units of the columns, "
         f"{'its argument is' if len(terms) == 1 else 'their arguments are'} no pure "
-        f"{'number' if len(terms) == 1 else 'numbers'}."
+        f"{'number' if len(terms) == 1 else 'numbers'}." + _in_radians(angles)
+    )
+
+
+def _in_radians(angles: Sequence[str]) -> str:
+    if not angles:
+        return ""
+    return (
+        f" For sines of {listed(angles)}, read the columns in rad, as in units={{'{angles[0]}': "
+        f"'rad'}} or --units {angles[0]}=rad."
     )
 
 

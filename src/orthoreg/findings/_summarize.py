@@ -166,7 +166,7 @@ def summarize(
     if subject.units:
         notes.insert(0, in_units(subject.units, () if known is None else known.units.unreadable))
     if unlike:
-        notes.append(unlike_arguments(unlike))
+        notes.append(unlike_arguments(unlike, () if known is None else known.other_angles()))
     if subject.widths:
         notes.append(weak_form(subject.widths))
         if counts:

@@ -346,10 +346,11 @@ class _Binding:
         texts += [*physics.relations, *physics.conserved]
         texts += [text for _, terms in (*physics.required, *physics.forbidden) for text in terms]
         words = set(re.findall(r"[^\W\d]\w*", " ".join(texts))) | set(self.base.parameters)
-        for name, _ in physics.values:
+        fields = [("values", name) for name, _ in physics.values]
+        for field, name in (*fields, *(("units", name) for name, _ in physics.units)):
             if name not in words:
                 raise InputError(
-                    f"Physics(values=...) gives '{name}', which occurs in no equation or relation."
+                    f"Physics({field}=...) gives '{name}', which occurs in no equation or relation."
                     f"{suggestion(name, words)}"
                 )
 

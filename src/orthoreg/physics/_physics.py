@@ -14,6 +14,7 @@ from ._statement import parse_equation
 from ._symmetry import AbstractSymmetry
 
 Key = str | tuple[str, str]
+_QUANTITY = re.compile(r"([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s+(\S.*)")  # 9.81 m/s^2
 
 
 @part
@@ -56,6 +57,9 @@ class Physics:
         equation, `{"omega": ["sin(theta)"]}`. Their distribution over runs is estimated.
     symmetry
         `Odd()`, `Even("x")`, `Reflection("x")`, `Periodic("theta")`, or a list of them.
+    units
+        units of constants, `{"L": "m"}`, which are compared with those of the columns. Known
+        constants may be written with their unit, `values={"g": "9.81 m/s^2"}`.
 
     All of these hold exactly. Other coefficients are selected and estimated as usual.
 
@@ -83,11 +87,14 @@ class Physics:
     start: Any = ()
     per_run: Any = ()
     symmetry: Any = ()
+    units: Any = ()
 
     def __post_init__(self):
+        self._separate_units()
         for name, check in (
             ("equations", _text),
             ("values", _number),
+            ("units", _text),
             ("required", _texts),
             ("forbidden", _texts),
             ("bounds", _bounds_pair),
@@ -108,6 +115,17 @@ class Physics:
                 )
         object.__setattr__(self, "symmetry", symmetries)
 
+    def _separate_units(self) -> None:
+        """Replace values with a unit, "9.81 m/s^2", by numbers and `units`."""
+        numbers: list[tuple[Any, Any]] = []
+        units = list(_pairs("units", self.units, _text))
+        for name, value in _pairs("values", self.values, lambda what, value: value):
+            match = _QUANTITY.fullmatch(value.strip()) if isinstance(value, str) else None
+            numbers.append((name, value if match is None else float(match[1])))
+            units += [] if match is None else [(name, match[2])]
+        object.__setattr__(self, "values", numbers)
+        object.__setattr__(self, "units", units)
+
     def _name_terms(self, terms: Mapping[str, Any]) -> None:
         """Replace terms in `per_run` by named constants in the equations, which stay open if they
         were not given."""
@@ -123,7 +141,7 @@ class Physics:
         object.__setattr__(self, "per_run", tuple(names))
 
     def __repr__(self) -> str:
-        named = ("equations", "values", "required", "forbidden", "bounds", "start")
+        named = ("equations", "values", "units", "required", "forbidden", "bounds", "start")
         shown = [
             f"{name}={dict(getattr(self, name))!r}" for name in named if getattr(self, name)
         ] + [
@@ -218,6 +236,7 @@ def _bounds_pair(what: str, value: Any) -> tuple[float, float]:
 _EXAMPLES = {
     "equations": "{'x': 'v', 'v': '-k*x + ...'}",
     "values": "{'g': 9.81}",
+    "units": "{'g': 'm/s^2'}",
     "required": "{'v': ['v']}",
     "forbidden": "{'v': ['x*v']}",
     "bounds": "{('v', 'v'): (None, 0), 'k': (0, 10)}",

@@ -109,11 +109,20 @@ def _texts(name: str, value: Any) -> list[str]:
     return texts
 
 
-def _numbers(name: str, value: Any) -> list[tuple[str, float]]:
-    """Read a table of numbers."""
-    if not isinstance(value, dict) or any(finite_number(item) is None for item in value.values()):
+def _numbers(name: str, value: Any) -> list[tuple[str, Any]]:
+    """Read a table of numbers, with or without units."""
+    if not isinstance(value, dict) or not all(
+        isinstance(item, str) or finite_number(item) is not None for item in value.values()
+    ):
         raise _wrong(name, "a table of finite numbers such as {g = 9.81}", value)
-    return [(key, float(number)) for key, number in value.items()]
+    return list(value.items())
+
+
+def _units(name: str, value: Any) -> dict[str, str]:
+    """Read a table of units by constant."""
+    if not isinstance(value, dict) or not all(isinstance(item, str) for item in value.values()):
+        raise _wrong(name, "a table of texts such as {L = 'm'}", value)
+    return dict(value)
 
 
 def _terms(name: str, value: Any) -> list[tuple[str, list[str]]]:
@@ -175,6 +184,7 @@ _READERS: dict[str, Callable[[str, Any], Any]] = {
     "start": _starts,
     "per_run": _terms_or_texts,
     "symmetry": _symmetries,
+    "units": _units,
 }
 
 

@@ -1,11 +1,11 @@
 """Units of known equations: unlike quantities are refused, and units of constants inferred."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import final
 
 from .._common.errors import InputError, UnitError
-from ..data import Schema, Unit, conversion, is_same, same_dimension, units_of
+from ..data import Schema, Unit, conversion, is_same, parse_unit, same_dimension, units_of
 from ..terms import (
     AbstractLibrary,
     Expression,
@@ -43,7 +43,8 @@ def unit_algebra(
         return None
     outputs = schema.state_names if outputs is None else tuple(outputs)
     rates = {f"{name}'": units.rate(name) for name in outputs}
-    algebra = UnitAlgebra(replace(units, of={**units.of, **rates}))
+    units = replace(units, of={**units.of, **rates})
+    algebra = UnitAlgebra(units, _given(() if physics is None else physics.units))
     _check_velocities(algebra, schema)
     checks = _Checks(physics, schema, outputs, algebra)
     for _ in range(_PASSES if physics is not None else 1):
@@ -54,6 +55,18 @@ def unit_algebra(
         if len(algebra.constants) == before:
             break
     return algebra
+
+
+def _given(units: Iterable[tuple[str, str]]) -> dict[str, Unit]:
+    """Return the units of constants that the user gave."""
+    given = {}
+    for name, text in units:
+        if parse_unit(text) is None:
+            raise InputError(
+                f"Physics(units=...) of '{name}' must be a unit such as 'm/s^2'; got '{text}'."
+            )
+        given[name] = parse_unit(text)
+    return given
 
 
 def _check_velocities(algebra: UnitAlgebra, schema: Schema) -> None:
@@ -117,7 +130,7 @@ class _Checks:
     def _equation(self, left: str, right: str) -> None:
         physics, schema = self._physics, self._schema
         assert physics is not None
-        names = {name for name, _ in physics.values} | set(physics.per_run)
+        names = {name for name, _ in (*physics.values, *physics.units)} | set(physics.per_run)
         names |= {key for key, _ in physics.bounds if isinstance(key, str)}
         names -= set(self._variables)
         reader = Reader(self._variables, self._outputs, dict(schema.velocity_of), {}, names)

@@ -4,7 +4,15 @@ from collections.abc import Mapping, Sequence
 from typing import final
 
 from .._common.errors import UnitError
-from ..data import Unit, Units, dimensionless, has_free_zero, is_same, same_dimension
+from ..data import (
+    Unit,
+    Units,
+    dimensionless,
+    has_free_zero,
+    is_same,
+    same_dimension,
+    without_radians_below,
+)
 from ._expression import (
     Call,
     Expression,
@@ -68,7 +76,7 @@ class UnitAlgebra:
             return
         match item:
             case Parameter(name):
-                self.constants[name] = unit
+                self.constants[name] = without_radians_below(unit)
             case Sum(terms):
                 for term in terms:
                     self.expect(term, unit, other)
