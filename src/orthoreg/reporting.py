@@ -317,5 +317,6 @@ def _reading(data: Dataset | None) -> str:
     constants = {constant.name for constant in data.schema.per_run}
     hidden = [name for name in data.schema.hidden if name not in constants]
     parts += [f"hidden={hidden!r}"] if hidden else []
+    parts += [f"covariates={list(data.covariate_names)!r}"] if data.covariates is not None else []
     parts += ["discrete=True"] if data.discrete else []
     return f"read_table({', '.join(parts)})"

@@ -147,6 +147,13 @@ Discover = Annotated[
 FunctionsOfTime = Annotated[
     bool, typer.Option(help="With --discover: also try oscillations and trends in time.")
 ]
+Covariates = Annotated[
+    str,
+    typer.Option(
+        help="Columns that are constant within each run, such as a length, separated by commas. "
+        "The fit tests whether constants of --per-run follow from them."
+    ),
+]
 Known = Annotated[
     list[str] | None,
     typer.Option(
@@ -214,6 +221,7 @@ def fit(
     relation: Relation = None,
     start: Start = None,
     per_run: PerRunOption = None,
+    covariates: Covariates = "",
     physics: PhysicsFile = None,
     *,
     reading: dict[str, Any],
@@ -259,8 +267,8 @@ def fit(
             runs = read_table(
                 source_of(data), time, names_in(states), names_in(inputs), group,
                 positions=positions_in(positions), order=order, hidden=names_in(hidden),
-                derivatives=names_in(derivatives), discrete=discrete, units=column_units or None,
-                **reading,
+                derivatives=names_in(derivatives), covariates=names_in(covariates),
+                discrete=discrete, units=column_units or None, **reading,
             )  # fmt: skip
             if preset == "recommended" or library is not None:
                 sample = getattr(runs, "sample", runs)  # chunked data have a sample

@@ -52,8 +52,14 @@ def runs_for(
         discrete=model.schema_.discrete,
         hidden=model.schema_.hidden,
         units=units_to_read(
-            model, [*model.schema_.measured_states, *model.schema_.measured_inputs]
+            model,
+            [
+                *model.schema_.measured_states,
+                *model.schema_.measured_inputs,
+                *model.schema_.covariate_names,
+            ],
         ),
+        covariates=model.schema_.covariate_names,
         **in_unit_of(model, reading),
     )
     runs = in_memory(runs)
@@ -245,6 +251,9 @@ def per_run_entries(model: AbstractModel, data: Dataset) -> dict[str, Any]:
                 "median": constant.center,
                 "std": constant.std,
                 "is_log": constant.is_log,
+                "relation": None
+                if constant.relation is None
+                else {"formula": constant.relation.text, **constant.relation.to_dict()},
                 "runs": {
                     run: dict(zip(("value", "low", "high"), ends, strict=True))
                     for run, ends in values[constant.name].items()

@@ -25,6 +25,8 @@ from ._plan import replace_outliers as replace_outliers
 from ._plan import smoothed_states as smoothed_states
 from ._plan import weak_targets as weak_targets
 from ._plan import windows_of as windows_of
+from ._relation import Relation as Relation
+from ._relation import evaluate_relation as evaluate_relation
 from ._rows import AnyRows as AnyRows
 from ._rows import ChunkedRows as ChunkedRows
 from ._rows import Rows as Rows

@@ -244,6 +244,11 @@ def concatenate(parts: "Sequence[Dataset]") -> "Dataset":
             )
         if (other.derivatives is None) != (first.derivatives is None):
             raise DataError("Datasets can be joined only if all or none have derivatives.")
+        if other.covariate_names != first.covariate_names:
+            raise DataError(
+                f"Datasets can be joined only if their covariates agree; got "
+                f"{list(first.covariate_names)} and {list(other.covariate_names)}."
+            )
         if not _have_same_step(first.schema.step, other.schema.step):
             raise DataError(
                 f"Datasets can be joined only if all are flows, or maps with the same time step; "
@@ -264,6 +269,7 @@ def concatenate(parts: "Sequence[Dataset]") -> "Dataset":
         states=joined("states"),
         inputs=joined("inputs"),
         derivatives=joined("derivatives"),
+        covariates=joined("covariates"),
         filled=_joined_marks(parts),
         offsets=np.concatenate([[0], np.cumsum(lengths)]),
         labels=tuple(label for part in parts for label in part.labels),
@@ -316,6 +322,40 @@ def split_at_gaps(data: "Dataset", gap: float | int) -> "Dataset":
     return replace(
         data, offsets=offsets, labels=tuple(labels), notes=(*data.notes, Note("gaps", text, n_gaps))
     )
+
+
+def with_covariates(data: "Dataset", values: Mapping[str, Any]) -> "Dataset":
+    """Return the data with these covariates, one value for each run or each row. A value that is
+    missing in some rows of a run is that of its other rows."""
+    names = check_names(list(values), "covariates")
+    taken = [name for name in names if name in (data.time_name, *data.variable_names)]
+    if taken:
+        raise DataError(
+            f"A column can be a covariate, or a time, state or input, not both; {quoted(taken)} "
+            f"was chosen twice."
+        )
+    columns = []
+    for name, given in zip(names, values.values(), strict=True):
+        numbers = np.asarray(as_numbers(given, f"covariates['{name}']"), dtype=float).reshape(-1)
+        if len(numbers) == data.n_runs:
+            numbers = np.repeat(numbers, data.run_lengths)
+        if len(numbers) != data.n_samples:
+            raise DataError(
+                f"covariates must have one value for each of the {data.n_runs} runs; '{name}' has "
+                f"{len(numbers)}."
+            )
+        column = np.full(data.n_samples, np.nan)
+        for run, (first, last) in enumerate(zip(data.offsets[:-1], data.offsets[1:], strict=True)):
+            known = np.unique(numbers[first:last][np.isfinite(numbers[first:last])])
+            if len(known) > 1:
+                raise DataError(
+                    f"A covariate must be constant within each run; '{name}' has the values "
+                    f"{known[0]:g} and {known[1]:g} in run {data.labels[run]}. Read a quantity "
+                    f"that changes as an input."
+                )
+            column[first:last] = known[0] if len(known) else np.nan
+        columns.append(column)
+    return data.with_parts(covariates=np.column_stack(columns), covariate_names=names)
 
 
 def named_positions(positions: Any) -> dict[str, str | None]:

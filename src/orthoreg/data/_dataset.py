@@ -18,6 +18,7 @@ from ._assembly import (
     rate_polynomial,
     rates_of,
     split_at_gaps,
+    with_covariates,
     with_rates,
 )
 from ._checks import (
@@ -41,6 +42,7 @@ T = TypeVar("T")
 _COLUMNS = {entry.name for entry in fields(Schema)}
 _BY_ROW = (
     "times", "states", "inputs", "derivatives", "filled", "state_std", "input_lines",
+    "covariates",
 )  # fmt: skip
 
 
@@ -74,6 +76,8 @@ class Dataset:
         until the next row of the straight line with the same mean and first moment. NaN for others.
     state_std
         standard deviations of estimated hidden states.
+    covariates
+        quantities that are constant within each run, by row; NaN if unknown.
 
     Examples
     --------
@@ -97,6 +101,7 @@ class Dataset:
     unused: tuple[str, ...] = ()
     input_lines: Float[np.ndarray, "N m 2"] | None = None
     state_std: Float[np.ndarray, "N n"] | None = None
+    covariates: Float[np.ndarray, "N q"] | None = None
     _results: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self):
@@ -120,6 +125,7 @@ class Dataset:
         units: Mapping[str, str] | None = None,
         discrete: bool = False,
         hidden: Sequence[str] = (),
+        covariates: Mapping[str, Any] | None = None,
     ) -> "Dataset":
         """Create a dataset from arrays.
 
@@ -144,6 +150,10 @@ class Dataset:
             census or a sampled controller. All steps must then be equal.
         hidden
             names of further states that were not measured. A fit estimates them.
+        covariates
+            quantities that are constant within each run, such as a length: one value for each run,
+            by name; NaN if unknown. They are in no term. A fit with constants per run tests whether
+            these follow from covariates.
 
         Returns
         -------
@@ -165,7 +175,9 @@ class Dataset:
             )
         t = 1.0 if t is None else t
         parts = from_arrays(x, t, u, names, derivatives, input_names, units)
-        return cls.checked(**parts, discrete=discrete, hidden=hidden)
+        return cls.checked(
+            **parts, discrete=discrete, hidden=hidden, covariate_values=covariates or {}
+        )
 
     @classmethod
     def from_positions(
@@ -237,6 +249,7 @@ class Dataset:
         is_chunk: bool = False,
         discrete: bool = False,
         hidden: Sequence[str] = (),
+        covariate_values: Mapping[str, Any] | None = None,
         **parts: Any,
     ) -> "Dataset":
         """Return the dataset after all checks.
@@ -245,7 +258,7 @@ class Dataset:
         states that are positions to their velocities, None for a velocity to be estimated; `order`
         is the order of their equations. Runs are cut at steps longer than `gap` times each of their
         neighbours. A map (`discrete`) must have equal steps, and neither positions nor derivatives.
-        `hidden` states are added.
+        `hidden` states are added. `covariate_values` have one value for each run or row.
         """
         offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         columns = {name: parts.pop(name) for name in _COLUMNS & parts.keys()}
@@ -265,6 +278,8 @@ class Dataset:
             return index - int(offsets[data.run_of_row[index]])
 
         can_repair = row_of is not None
+        if covariate_values:
+            data = with_covariates(data, covariate_values)
         locator = Locator(
             data.source, row_word, row_of or first_row, run_of, source_of, can_repair=can_repair
         )
@@ -291,7 +306,7 @@ class Dataset:
         warn_constant(data.states, data.state_names, data.source)
         if positions:
             data = data.with_velocities(positions, order)
-        unknown = set(data.units) - {data.time_name, *data.variable_names}
+        unknown = set(data.units) - {data.time_name, *data.variable_names, *data.covariate_names}
         if unknown:
             raise DataError(
                 f"units names {quoted(sorted(unknown))}, which are not columns of the data; the "
@@ -352,6 +367,7 @@ class Dataset:
     time_name = FromSchema(lambda schema: schema.time_name)
     group_name = FromSchema(lambda schema: schema.group_name)
     units = FromSchema(lambda schema: schema.units)
+    covariate_names = FromSchema(lambda schema: schema.covariate_names)
     velocity_of = FromSchema(lambda schema: schema.velocity_of)
     estimated = FromSchema(lambda schema: schema.estimated)
     hidden = FromSchema(lambda schema: schema.hidden)

@@ -102,3 +102,7 @@ BRIDGED_STEPS = 3.5
 CROSSING_DISTANCE = 0.25
 """Distance from the mean, in standard deviations of a state, that a crossing must reach, so that
 noise does not cause crossings."""
+
+LEAST_RELATION_STD = 1e-3
+"""Standard deviations over all runs. A relation to covariates is not trusted more than this, so
+that a run may still contradict it."""

@@ -1,15 +1,17 @@
 """`Schema`: the columns of runs; `Note`: a remark on reading a table; an HTML overview of both."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, final
 
 import numpy as np
-from jaxtyping import Bool
+from jaxtyping import Bool, Float
 
 from .._common.html import html_sentences, html_table
+from . import _limits as limits
 from ._delays import Delay
+from ._relation import Relation
 
 if TYPE_CHECKING:
     from ._dataset import Dataset
@@ -41,18 +43,39 @@ class PerRun:
     """A constant with another value in each run: a hidden state that does not change.
 
     The values of runs are normally distributed with this mean and standard deviation, their
-    logarithms if `is_log`. Before a fit, the standard deviation is infinite.
+    logarithms if `is_log`. Before a fit, the standard deviation is infinite. `relation` gives the
+    constant as a function of covariates, if the fit found one.
     """
 
     name: str
     mean: float = 0.0
     std: float = math.inf
     is_log: bool = False
+    relation: Relation | None = None
 
     @property
     def center(self) -> float:
         """The median over runs."""
         return math.exp(self.mean) if self.is_log else self.mean
+
+    def distribution(
+        self, covariates: Float[np.ndarray, "R q"] | None, names: Sequence[str], count: int
+    ) -> tuple[Float[np.ndarray, " R"], Float[np.ndarray, " R"]]:
+        """Return mean and standard deviation for each of `count` runs with these covariates, of
+        logarithms if `is_log`. Where a covariate is unknown, they are those over all runs."""
+        mean, std = np.full(count, self.mean), np.full(count, self.std)
+        if self.relation is None or covariates is None:
+            return mean, std
+        columns = [list(names).index(name) for name in self.relation.covariates]
+        value, spread = self.relation.at(covariates[:, columns])
+        is_known = np.isfinite(value) & np.isfinite(spread)
+        if self.is_log:
+            is_known &= value > 0
+            value = np.where(is_known, value, 1.0)
+            value, spread = np.log(value), spread / value
+        least = limits.LEAST_RELATION_STD * self.std
+        spread = np.clip(spread, least, self.std)
+        return np.where(is_known, value, mean), np.where(is_known, spread, std)
 
 
 @final
@@ -83,6 +106,8 @@ class Schema:
         time between rows of a map x[k+1] = f(x[k], u[k]); None for a flow dx/dt = f(x, u).
     delays
         states and inputs at earlier times. Each is an input column.
+    covariate_names
+        quantities that are constant within each run and are in no term, such as a length.
 
     Examples
     --------
@@ -103,6 +128,7 @@ class Schema:
     time_input: str | None = None
     step: float | None = None
     delays: tuple[Delay, ...] = ()
+    covariate_names: tuple[str, ...] = ()
 
     @property
     def discrete(self) -> bool:
@@ -198,9 +224,16 @@ class Schema:
             "estimated": list(self.estimated),
             "hidden": list(self.hidden),
             "per_run": [
-                [one.name, one.mean, None if math.isinf(one.std) else one.std, one.is_log]
+                [
+                    one.name,
+                    one.mean,
+                    None if math.isinf(one.std) else one.std,
+                    one.is_log,
+                    None if one.relation is None else one.relation.to_dict(),
+                ]
                 for one in self.per_run
             ],
+            "covariates": list(self.covariate_names),
             "clock": self.time_input or "",
             "step": self.step,
             "delays": [list(astuple(delay)) for delay in self.delays],
@@ -211,7 +244,8 @@ class Schema:
         """Return the schema from such data; raise ValueError, TypeError or KeyError if it is
         invalid.
 
-        Older files have no 'clock', no 'step' (of a map), no 'delays' or no 'hidden'.
+        Older files have no 'clock', no 'step' (of a map), no 'delays', no 'hidden' or no
+        'covariates'.
         """
         columns, time_input = values["columns"], values.get("clock") or None
         schema = cls(
@@ -223,10 +257,8 @@ class Schema:
             velocity_of=dict(values["velocity_of"]),
             estimated=tuple(values["estimated"]),
             hidden=tuple(values.get("hidden", ())),
-            per_run=tuple(
-                PerRun(name, float(mean), math.inf if std is None else float(std), bool(is_log))
-                for name, mean, std, is_log in values.get("per_run", ())
-            ),
+            per_run=tuple(_constant(*parts) for parts in values.get("per_run", ())),
+            covariate_names=tuple(values.get("covariates", ())),
             time_input=time_input,
             step=None if values.get("step") is None else float(values["step"]),
             delays=tuple(
@@ -240,6 +272,7 @@ class Schema:
             raise ValueError("delayed variables must be inputs")
         pairs = (*schema.units.items(), *schema.velocity_of.items())
         names = (*schema.variable_names, *schema.estimated, *schema.hidden, schema.time_name)
+        names += schema.covariate_names
         names += sum(pairs, ())
         names += tuple(name for name in (schema.group_name, time_input) if name is not None)
         if not all(isinstance(name, str) for name in names):
@@ -247,6 +280,15 @@ class Schema:
         if time_input is not None and schema.input_names[-1:] != (time_input,):
             raise ValueError("the time must be the last input")
         return schema
+
+
+def _constant(
+    name: str, mean: Any, std: Any, is_log: Any, relation: Mapping[str, Any] | None = None
+) -> PerRun:
+    """Return a constant per run from its entries in a model file."""
+    spread = math.inf if std is None else float(std)
+    known = None if relation is None else Relation.from_dict(relation)
+    return PerRun(name, float(mean), spread, bool(is_log), known)
 
 
 @final
@@ -270,6 +312,8 @@ def html_overview(data: "Dataset") -> str:
     each = f"{low:,}" if low == high else f"{low:,} to {high:,}"
     time = data.units.get(data.time_name, "")
     size = f"{runs} of {each} samples; {data.time_name}{f' in {time}' * bool(time)}"
+    if data.covariate_names:
+        size += f"; covariates {', '.join(data.covariate_names)}"
     rows, values = [], data.variables
     for k, name in enumerate(data.variable_names[:_MAX_SHOWN]):
         column = values[:, k]

@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from .._common.notation import left_side
-from ..data import Dataset, Delay, PerRun
+from ..data import Dataset, Delay, PerRun, Relation
 from ..export import PURE_NUMBER, CoefficientUnits
 from ..matching import Undetermined
 from ..smoothing import find_range_limits
@@ -202,6 +202,38 @@ def constants_of_runs(constants: Sequence[PerRun]) -> str:
         for constant in constants
     ]
     return f"Constants of single runs (standard deviation over runs): {listed(shown, most=12)}."
+
+
+def relations_of_runs(constants: Sequence[PerRun]) -> list[str]:
+    """Return notes on constants of runs that follow from covariates."""
+    return [
+        _relation_of_runs(constant.name, constant.relation)
+        for constant in constants
+        if constant.relation is not None
+    ]
+
+
+def _relation_of_runs(name: str, relation: Relation) -> str:
+    ends = [interval(*pair) for pair in relation.intervals]
+    if len(ends) > 1:
+        ends = [f"{v:.4g}: {text}" for v, text in zip(relation.values, ends, strict=True)]
+    freedom = relation.degrees_of_freedom
+    text = f"{name} {'follows' if relation.is_exact else 'roughly follows'} {relation.text} (95% "
+    text += f"interval{'s' * (len(ends) > 1)} {listed(ends)})"
+    if relation.is_exact:
+        text += (
+            f": the intervals of {freedom + len(relation.values)} runs explain all deviations "
+            f"(chi-squared {relation.chi_squared:.3g}, {freedom} expected)"
+        )
+    else:
+        scatter = percent(relation.scatter) if relation.is_relative else f"{relation.scatter:.2g}"
+        text += f": runs scatter around it by {scatter}, more than their intervals explain"
+    return (
+        f"{text}. Runs left out one at a time are predicted within "
+        f"{percent(relation.left_out_error)}, by the mean of the others within "
+        f"{percent(relation.spread)}. Forecasts of runs with known {listed(relation.covariates)} "
+        f"use the relation."
+    )
 
 
 def undetermined_constants(undetermined: Undetermined) -> str:

@@ -51,6 +51,7 @@ from ._notes import (
     in_units,
     left_out_values,
     no_candidates,
+    relations_of_runs,
     rows_without_history,
     thinned,
     undetermined_constants,
@@ -194,6 +195,7 @@ def summarize(
         notes.append(hidden_states(hidden))
     if subject.per_run:
         notes.append(constants_of_runs(subject.per_run))
+        notes += relations_of_runs(subject.per_run)
     if subject.undetermined is not None:
         notes.append(undetermined_constants(subject.undetermined))
     if subject.parameters:

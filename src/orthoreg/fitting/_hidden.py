@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple, final
 
 import numpy as np
@@ -18,6 +19,7 @@ from ..simulation import input_interpolation
 from ..terms import parameter_bounds, variables_of
 from . import _limits as limits
 from ._fit import Recipe
+from ._relations import find_relation
 
 
 @final
@@ -53,8 +55,29 @@ def with_hidden_states(recipe: Recipe, data: Dataset) -> Dataset:
             _repooled(estimate, constant) if number else _pooled(estimate, constant)
             for constant in runs.schema.per_run
         )
+        if number == limits.POOLING_ROUNDS - 1:
+            constants = tuple(map(partial(_related, estimate), runs.schema.per_run, constants))
         runs = estimate.data.with_parts(per_run=constants)
     return runs
+
+
+def _related(estimate: "_Estimate", prior: PerRun, constant: PerRun) -> PerRun:
+    """Return the constant with its relation to covariates, if there is one. The estimates were made
+    with the distribution `prior`, whose information is removed."""
+    data = estimate.data
+    if data.covariates is None:
+        return constant
+    value, variance = _in_runs(estimate, prior)
+    informed = variance < limits.INFORMED * prior.std**2
+    own = np.where(informed, 1 / np.where(informed, 1 / variance - 1 / prior.std**2, 1.0), np.inf)
+    value = own * (value / variance - prior.mean / prior.std**2)
+    value, std = np.where(informed, value, np.nan), np.sqrt(own)
+    if prior.is_log:
+        value = np.exp(value)
+        std = std * value
+    first = data.offsets[:-1]
+    relation = find_relation(value, std, data.covariates[first], data.covariate_names)
+    return replace(constant, relation=relation)
 
 
 def _first_distribution(name: str, value: float) -> PerRun:
@@ -211,7 +234,7 @@ def estimate_hidden_states(
         return runs
     problem = Problem.of(field, constants, runs, interpolation, starts=known.starts)
     covariance = uncertainty.covariance[np.ix_(free, free)]
-    return runs.with_parts(state_std=hidden_std(problem, runs.states, covariance))
+    return runs.with_parts(state_std=hidden_std(problem, estimate.trajectories, covariance))
 
 
 def _check(bound: Bound, names: tuple[str, ...], data: Dataset) -> None:

@@ -201,3 +201,29 @@ GOOD_ORDER_ERROR = 0.3
 """Maximum forecast error of a helpful order, in standard deviations of a state."""
 MAX_ORDER_RATIO = 0.5
 """Maximum ratio of the forecast errors with a helpful order and without."""
+
+
+# -- relations of constants per run to covariates -------------------------------------------
+_POSITIVE = (0.25, 1 / 3, 0.5, 2 / 3, 0.75, 1.0, 1.5, 2.0, 3.0)
+EXPONENTS = (*(-p for p in _POSITIVE), *_POSITIVE)
+"""Exponents of one covariate: those of lengths, areas, volumes, periods and body masses."""
+PAIR_EXPONENTS = (-2.0, -1.0, -0.5, 0.5, 1.0, 2.0)  # exponents of two covariates
+MIN_RELATION_FREEDOM = 3
+"""Runs more than constants of a relation. With fewer, left-out runs test nothing."""
+RELATION_GAIN = 5.0
+"""Nats of likelihood above the price of constants and of the number of forms. The probability of a
+false relation is at most exp(-5), 1 in 150; none occurred in 150 simulated sets without one."""
+SECOND_CONSTANT = 3.3
+"""Nats. Price of a second constant, such as a free exponent, which is chosen if the data reject all
+simple exponents at 1%: half of the quantile of chi-squared."""
+COMPLEX_RELATION = 1.0  # nats. Price of an exponent that is not a whole number
+RELATION_LEVEL = 0.01
+"""Probability below which deviations exceed the intervals of the runs, so that there is scatter."""
+MIN_SCATTER = 0.01  # standard deviations of the constant. Smallest scatter that is compared
+SCATTERS = 12  # values of the scatter that are compared
+SCATTER_ROUNDS = 3  # rounds in which constants and the size of the scatter are estimated in turn
+MAX_LOG_RANGE = 5.0
+"""Change of the logarithm over one standard deviation of a covariate, the largest of exponentials
+and free powers that are compared."""
+RATES = 101  # rates and free exponents on the first grid
+RATE_ACCURACY = 1e-9  # units of a rate or exponent. Far below its standard error

@@ -15,7 +15,8 @@ from ._weak_constraint import Descent, DescentPoint, StartingPoint
 
 @final
 class HiddenEstimate(NamedTuple):
-    """Constants, and the states of all rows with estimates of the hidden ones.
+    """Constants, and the states of all rows with estimates of the hidden ones. All states of
+    `trajectories` are estimates.
 
     `misfit` is the mean square of the residuals in noise variances. `agreeing` of the `tried`
     starting points led to it. `start_variance` is the variance of the first state of each run, with
@@ -24,6 +25,7 @@ class HiddenEstimate(NamedTuple):
 
     p: Float[np.ndarray, " P"]
     states: Float[np.ndarray, "N n"]
+    trajectories: Float[np.ndarray, "N n"]
     misfit: float
     agreeing: int
     tried: int
@@ -77,7 +79,7 @@ def estimate_hidden(
     estimated = np.array(states)
     estimated[segments.rows[is_row]] = np.moveaxis(best.states, 1, 2)[is_row]
     states[:, hidden] = estimated[:, hidden]
-    return HiddenEstimate(best.p, states, best.misfit, agreeing, tried, start_variance)
+    return HiddenEstimate(best.p, states, estimated, best.misfit, agreeing, tried, start_variance)
 
 
 def hidden_std(
@@ -85,8 +87,8 @@ def hidden_std(
     states: Float[np.ndarray, "N n"],
     covariance: Float[np.ndarray, "P P"],
 ) -> Float[np.ndarray, "N n"]:
-    """Return the standard deviations of states on trajectories that match the data, from the noise
-    of the data and the covariance of the constants."""
+    """Return the standard deviations of the `states` on trajectories that match the data, from the
+    noise of the data and the covariance of the constants."""
     descent = Descent(problem, np.tile([[-np.inf], [np.inf]], problem.constants.size))
     segments = descent.segments
     at = np.moveaxis(states[segments.rows], 2, 1)
@@ -213,7 +215,9 @@ class _Draw:
                 states[:, j] = rng.uniform(*rule.range)
         inputs = problem.data.inputs
         z = states if inputs is None else np.hstack([states, inputs])
-        known = starts.values(z[self._first].T).T
+        covariates = problem.data.covariates
+        covariates = None if covariates is None else covariates[self._first]
+        known = starts.values(z[self._first].T, covariates).T
         for j in self._hidden:
             if starts.of(j) is not None and known[:, j].any():
                 level = np.exp(limits.LEVEL_SPREAD * rng.normal()) if rng.integers(2) else 1.0

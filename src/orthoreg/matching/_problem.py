@@ -333,7 +333,8 @@ class Problem:
         assert self.starts is not None
         rows, data = segments.rows[0], self.data
         z = first if data.inputs is None else np.concatenate([first, data.inputs[rows].T])
-        values, slopes = self.starts.conditions(z)
+        covariates = None if data.covariates is None else data.covariates[rows]
+        values, slopes = self.starts.conditions(z, covariates)
         sizes = np.maximum(self.sizes, np.abs(first).max(axis=1))
         rules = self.starts.rules
         std = limits.START_STD * sizes[[rule.state for rule in rules], None]

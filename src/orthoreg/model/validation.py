@@ -127,7 +127,19 @@ def in_states_of(model: "AbstractModel", data: Dataset | ChunkedDataset) -> Data
     data = with_step_of(model, data)
     if model.clock_:
         data = data.with_time_input()
+    if data.covariate_names != model.schema_.covariate_names:
+        data = _with_covariates_of(model, data)
     return _with_delays_of(model, _with_states_of(model, data))
+
+
+def _with_covariates_of(model: "AbstractModel", data: Dataset) -> Dataset:
+    """Return the data with the covariates of a fitted model, NaN if unknown."""
+    names = model.schema_.covariate_names
+    columns = np.full((data.n_samples, len(names)), np.nan)
+    for j, name in enumerate(names):
+        if data.covariates is not None and name in data.covariate_names:
+            columns[:, j] = data.covariates[:, data.covariate_names.index(name)]
+    return data.with_parts(covariates=columns if names else None, covariate_names=names)
 
 
 def _with_delays_of(model: "AbstractModel", data: Dataset) -> Dataset:

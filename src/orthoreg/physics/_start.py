@@ -21,7 +21,7 @@ _LINEAR = 0.05  # medians, below which a logarithm is continued as a straight li
 @dataclass(frozen=True)
 class StartRule:
     """The first value of a state in each run: a formula of states and inputs there, a range, or a
-    distribution."""
+    distribution, which may depend on covariates."""
 
     state: int
     formula: Expression | None = None
@@ -30,13 +30,13 @@ class StartRule:
 
 
 def _coordinate(
-    prior: PerRun, x: Float[np.ndarray, " R"]
+    prior: PerRun, x: Float[np.ndarray, " R"], mean: Float[np.ndarray, " R"]
 ) -> tuple[Float[np.ndarray, " R"], Float[np.ndarray, " R"]]:
     """Return the coordinate in which values are normal, and its derivative. The logarithm continues
     as a straight line below a small fraction of the median, so that steps may go there."""
     if not prior.is_log:
         return x, np.ones_like(x)
-    low = _LINEAR * prior.center
+    low = _LINEAR * np.exp(mean)
     inside = np.maximum(x, low)
     return np.log(inside) + (x - inside) / low, 1 / inside
 
@@ -51,26 +51,28 @@ def with_priors(starts: "Starts | None", schema: Schema) -> "Starts | None":
     if not priors:
         return starts
     rules = () if starts is None else starts.rules
-    return Starts((*rules, *priors), len(schema.state_names))
+    return Starts((*rules, *priors), len(schema.state_names), schema.covariate_names)
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Starts:
-    """The rules for the first row of each run, for `n_states` states."""
+    """The rules for the first row of each run, for `n_states` states and these `covariates`."""
 
     rules: tuple[StartRule, ...]
     n_states: int
+    covariates: tuple[str, ...] = ()
 
     def of(self, state: int) -> StartRule | None:
         """Return the rule of a state, if it has one."""
         return next((rule for rule in self.rules if rule.state == state), None)
 
     def conditions(
-        self, z: Float[np.ndarray, "V R"]
+        self, z: Float[np.ndarray, "V R"], covariates: Float[np.ndarray, "R q"] | None = None
     ) -> tuple[Float[np.ndarray, "m R"], Float[np.ndarray, "m n R"]]:
-        """Return how far the first states and inputs z violate each rule, and the derivatives with
-        respect to the states. For a prior, both are in its standard deviations."""
+        """Return how far the first states and inputs z of runs with these covariates violate each
+        rule, and the derivatives with respect to the states. For a prior, both are in its standard
+        deviations."""
         count = z.shape[1]
         values = np.zeros((len(self.rules), count))
         slopes = np.zeros((len(self.rules), self.n_states, count))
@@ -78,9 +80,10 @@ class Starts:
         for i, rule in enumerate(self.rules):
             x = z[rule.state]
             if rule.prior is not None:
-                at, slope = _coordinate(rule.prior, x)
-                values[i] = (at - rule.prior.mean) / rule.prior.std
-                slopes[i, rule.state] = slope / rule.prior.std
+                mean, std = rule.prior.distribution(covariates, self.covariates, count)
+                at, slope = _coordinate(rule.prior, x, mean)
+                values[i] = (at - mean) / std
+                slopes[i, rule.state] = slope / std
                 continue
             if rule.range is not None:
                 values[i] = x - np.clip(x, *rule.range)
@@ -92,14 +95,17 @@ class Starts:
                 slopes[i, j] -= items[self._places[i, j]]
         return values, slopes
 
-    def values(self, z: Float[np.ndarray, "V R"]) -> Float[np.ndarray, "V R"]:
+    def values(
+        self, z: Float[np.ndarray, "V R"], covariates: Float[np.ndarray, "R q"] | None = None
+    ) -> Float[np.ndarray, "V R"]:
         """Return states and inputs with the states of formulas replaced, in the order of the rules,
         and repeatedly, since formulas may refer to each other."""
         z = np.array(z)
         for _ in self.rules:
             for i, rule in enumerate(self.rules):
                 if rule.prior is not None:
-                    z[rule.state] = rule.prior.center
+                    mean, _ = rule.prior.distribution(covariates, self.covariates, z.shape[1])
+                    z[rule.state] = np.exp(mean) if rule.prior.is_log else mean
                 elif rule.range is not None:
                     z[rule.state] = np.clip(z[rule.state], *rule.range)
                 else:

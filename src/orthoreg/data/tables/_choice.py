@@ -169,6 +169,7 @@ class Choice:
         order: int = 2,
         discrete: bool = False,
         hidden: Sequence[str] = (),
+        covariates: Sequence[str] = (),
     ):
         named = named_positions(positions)
         velocities = check_names([v for v in named.values() if v], "positions")
@@ -180,7 +181,11 @@ class Choice:
                 raise DataError(f"{part} must name a column; got empty text.")
         self.is_counted = time is None
         time = COUNTED if time is None else time
-        requested = [time, *named, *velocities, *others, *input_columns, *derivative_columns]
+        covariate_columns = check_names(covariates or (), "covariates")
+        requested = [
+            time, *named, *velocities, *others, *input_columns, *derivative_columns,
+            *covariate_columns,
+        ]  # fmt: skip
         bases = [_without_unit(str(name)) for name in dict.fromkeys(requested)]
         self._requested = {
             base if bases.count(base) == 1 else str(name): str(name)
@@ -195,6 +200,7 @@ class Choice:
         self.states = tuple(clean[name] for name in (*named, *velocities, *others))
         self.inputs = tuple(clean[name] for name in input_columns)
         self.derivatives = tuple(clean[name] for name in derivative_columns)
+        self.covariates = tuple(clean[name] for name in covariate_columns)
         self._check()
 
     def _check(self) -> None:
@@ -226,13 +232,19 @@ class Choice:
                 f"derivatives must name one column for each of the {len(self.states)} states; "
                 f"got {len(self.derivatives)}."
             )
-        parts = [self.time, *self.states, *self.inputs]
+        parts = [self.time, *self.states, *self.inputs, *self.covariates]
         doubled = sorted({name for name in parts if parts.count(name) > 1})
         if doubled:
             raise DataError(
-                f"A column can be the time, {'a position, ' if self.positions else ''}a state or "
-                f"an input, not two of them; "
+                f"A column can be the time, {'a position, ' if self.positions else ''}a state"
+                f"{', an input or a covariate' if self.covariates else ' or an input'}, not two of "
+                f"them; "
                 f"{quoted(doubled)} was chosen twice."
+            )
+        if self.covariates and (self.patterns or self.form.long is not None):
+            raise DataError(
+                "covariates need a table with a row for each time and a column for each quantity; "
+                "omit long, and * in names."
             )
         if self.patterns and (self.group is not None or self.form.long is not None):
             raise DataError(
@@ -262,7 +274,8 @@ class Choice:
     @property
     def numeric(self) -> list[str]:
         """The columns that must contain numbers."""
-        return self.measured if self.is_counted else [self.time, *self.measured]
+        times = [] if self.is_counted else [self.time]
+        return [*times, *self.measured, *self.covariates]
 
     @property
     def patterns(self) -> list[str]:

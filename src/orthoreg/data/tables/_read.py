@@ -67,6 +67,7 @@ def read_table(
     gap: float | int = GAP,
     chunks: bool | int | None = None,
     discrete: bool = False,
+    covariates: Sequence[str] = (),
 ) -> Any:
     """Read runs from a table.
 
@@ -130,6 +131,9 @@ def read_table(
     discrete
         whether the system is a map x[k+1] = f(x[k], u[k]) from row to row. Steps must then be
         equal; with `repair`, runs are cut where rows are missing.
+    covariates
+        columns that are constant within each run, such as a length. They are in no term. A fit with
+        constants per run tests whether these follow from covariates. Cells may be empty.
 
     Returns
     -------
@@ -154,7 +158,7 @@ def read_table(
     )  # fmt: skip
     choice = Choice(
         time, states, inputs, group, derivatives, positions, units, form,
-        order=order, discrete=discrete, hidden=hidden,
+        order=order, discrete=discrete, hidden=hidden, covariates=covariates,
     )  # fmt: skip
     if is_dask(path) and hasattr(path, "columns"):
         _refuse_hidden(choice)
@@ -172,10 +176,9 @@ def read_table(
 
 
 def _refuse_hidden(choice: Choice) -> None:
-    if choice.hidden:
-        raise DataError(
-            "hidden states are estimated from runs in memory; pass chunks=False, or fewer files."
-        )
+    if choice.hidden or choice.covariates:
+        what = "hidden states are estimated from" if choice.hidden else "covariates need"
+        raise DataError(f"{what} runs in memory; pass chunks=False, or fewer files.")
 
 
 def _sources(path: Any) -> list[Any]:

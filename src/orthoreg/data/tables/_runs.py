@@ -53,6 +53,7 @@ class SourceNumbers:
     table: Table
     units: dict[str, str]
     notes: tuple[Note, ...]
+    covariates: Float[np.ndarray, "N q"]
 
 
 def table_numbers(table: Table, choice: Choice) -> SourceNumbers:
@@ -92,7 +93,15 @@ def table_numbers(table: Table, choice: Choice) -> SourceNumbers:
         table = replace(table, columns={n: c for n, c in table.columns.items() if n != name})
     if not len(times):
         raise DataError(f"{table.source} has no rows below its header; at least one is needed.")
-    return SourceNumbers(np.array(times), values, names, keys, table, units, notes)
+    form = replace(choice.form, repair=True)  # a covariate may be unknown
+    covariates = np.empty((len(times), len(choice.covariates)))
+    for column, name in enumerate(choice.covariates):
+        factor, offset, converted = _conversion(name, units.get(name), choice)
+        covariates[:, column] = numbers_of(table, name, form, group or "")
+        if converted:
+            covariates[:, column] = covariates[:, column] * factor + offset
+            notes += converted
+    return SourceNumbers(np.array(times), values, names, keys, table, units, notes, covariates)
 
 
 def _converted(
@@ -177,7 +186,9 @@ def dataset_of(
             runs, cuts = cut_at_missing_rows(runs)
             notes += cuts
     row_in_source = _row_locator(parts)
+    covariates = np.concatenate([part.covariates for part in parts])[runs.rows]
     part_units = {name: unit for part in parts for name, unit in part.units.items()}
+    columns_with_units = (choice.time, *choice.states, *choice.inputs, *choice.covariates)
     clean = {name: clean_pattern(name) if "*" in name else name for name in choice.numeric}
 
     def columns(names: Sequence[str]) -> np.ndarray | None:
@@ -200,7 +211,7 @@ def dataset_of(
         time_name=choice.time,
         group_name=choice.group,
         units={name: unit for name, unit in part_units.items()
-               if name in (choice.time, *choice.states, *choice.inputs)} | choice.units,
+               if name in columns_with_units} | choice.units,
         source=source,
         row_word=first.table.row_word,
         row_of=lambda index: row_in_source(int(runs.rows[index]))[1],
@@ -212,6 +223,7 @@ def dataset_of(
         is_chunk=is_chunk,
         discrete=choice.discrete,
         hidden=choice.hidden,
+        covariate_values=dict(zip(choice.covariates, covariates.T, strict=True)),
     )  # fmt: skip
     if not (choice.form.repair or is_chunk or choice.discrete):
         cut = replace(runs, lengths=data.run_lengths, labels=data.labels)

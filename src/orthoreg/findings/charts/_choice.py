@@ -251,7 +251,8 @@ def at_states(data: Dataset, states: Float[np.ndarray, "N n"]) -> Dataset:
     inputs = None if data.inputs is None else np.tile(data.inputs.mean(axis=0), (rows, 1))
     return replace(
         data, times=np.arange(float(rows)), states=states, inputs=inputs, derivatives=None,
-        offsets=np.array([0, rows]), labels=("",),
+        offsets=np.array([0, rows]), labels=("",), filled=None, state_std=None, input_lines=None,
+        covariates=None,
     )  # fmt: skip
 
 
