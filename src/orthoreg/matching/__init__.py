@@ -10,12 +10,15 @@ from ._hidden import estimate_hidden as estimate_hidden
 from ._hidden import hidden_std as hidden_std
 from ._identifiability import Undetermined as Undetermined
 from ._identifiability import undetermined_constants as undetermined_constants
+from ._information import RunSensitivities as RunSensitivities
+from ._information import run_sensitivities as run_sensitivities
 from ._intervals import Correlation as Correlation
 from ._intervals import Uncertainty as Uncertainty
 from ._judgement import Judgement as Judgement
 from ._judgement import Misfit as Misfit
 from ._judgement import judge as judge
 from ._limits import FULL as FULL
+from ._limits import MATCH_GROWTH as MATCH_GROWTH
 from ._limits import QUICK as QUICK
 from ._matcher import Match as Match
 from ._matcher import Matcher as Matcher

@@ -32,3 +32,5 @@ as the smoothed measurements."""
 
 NORMAL_95 = 1.959964
 """Standard deviations. Half-width of the 95% interval of a normal distribution."""
+MAX_RIVALS = 5
+"""Rival models that an experiment separates from the best one. Each is simulated for all runs."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from .reading import AbstractReading
 
 if TYPE_CHECKING:  # imported when a method is called
     from ..control import Equilibria, LinearModel, Observer
+    from ..design import Experiment
 
 
 class AbstractWorkflow(AbstractReading):
@@ -201,6 +202,70 @@ class AbstractWorkflow(AbstractReading):
             return None
         noise = matched.noise[[self.state_names_.index(name) for name in names]]
         return noise if np.isfinite(noise).all() else None
+
+    def next_experiment(
+        self,
+        starts: Mapping[str, Any] | None = None,
+        inputs: Mapping[str, Any] | None = None,
+        *,
+        runs: int = 3,
+        horizon: float = 10.0,
+        step: float = 0.05,
+        goal: str = "constants",
+        **options: Any,
+    ) -> "Experiment":
+        """Return the runs to record next: starts and input signals that teach most.
+
+        Parameters
+        ----------
+        starts
+            allowed range of each initial state, by name: {"theta": (-2, 2)}. A velocity of a
+            position without a range starts at zero, another state in the middle of the data.
+        inputs
+            allowed range of each input, by name, and its highest frequency in cycles per time if
+            it is limited: {"u": (-1, 1, 0.5)}. Signals are multisines and steps.
+        runs
+            number of runs.
+        horizon, step
+            duration of a run and time between its rows.
+        goal
+            "constants": intervals become as narrow as possible (D-optimal). "rivals": the model
+            and its rivals differ as much as possible, whatever their constants (T-optimal).
+            "coverage": the runs go where the training data are far away.
+        options
+            `rivals`: other models, for the goal "rivals". `ranges`: allowed range of each state
+            during the runs. `noise`: standard deviations of the measured states, by default those
+            of the fit. `seed`: of the candidate signals.
+
+        Returns
+        -------
+        experiment
+            an `Experiment` with `.starts`, `.inputs`, `.expected_shrinkage` of each interval or
+            `.separation` of the models, and `.to_csv(path)`.
+
+        Examples
+        --------
+        >>> import numpy as np, orthoreg as og
+        >>> t = np.linspace(0, 6, 121)
+        >>> noise = 0.02 * np.random.default_rng(0).standard_normal(121)
+        >>> data = og.Dataset.from_arrays((np.exp(-t) + noise)[:, None], t, names=["x"])
+        >>> model = og.OrthoReg("poly(1)", og.Zero()).fit(data)
+        >>> next_runs = model.next_experiment({"x": (0, 5)}, runs=1, horizon=6)
+        >>> next_runs.starts.round(1).tolist(), next_runs.expected_shrinkage["x': x"] < 0.3
+        ([[5.0]], True)
+        """
+        from .designing import Request, next_experiment
+
+        check_is_fitted(self)
+        self._check_closed("next_experiment()")
+        unknown = [name for name in options if name not in ("rivals", "ranges", "noise", "seed")]
+        if unknown:
+            raise InputError(
+                f"next_experiment() has no argument '{unknown[0]}'."
+                f"{suggestion(unknown[0], ('rivals', 'ranges', 'noise', 'seed'))}"
+            )
+        request = Request(starts or {}, inputs or {}, runs, horizon, step, goal, **options)
+        return next_experiment(cast(Any, self), request)
 
     def to_casadi(self) -> export.CasadiModel:
         """Return the model as CasADi functions, including the residual, for optimal control.

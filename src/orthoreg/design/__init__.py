@@ -1,0 +1,19 @@
+"""Experiments to run next: candidate runs, and the choice among them."""
+
+from ._choice import Rivalry as Rivalry
+from ._choice import choose as choose
+from ._choice import information as information
+from ._choice import log_det_gain as log_det_gain
+from ._choice import prediction_std as prediction_std
+from ._choice import rivalry as rivalry
+from ._choice import separation as separation
+from ._choice import spread_of as spread_of
+from ._experiment import Experiment as Experiment
+from ._limits import CANDIDATES as CANDIDATES
+from ._limits import CYCLES as CYCLES
+from ._limits import MAX_PREDICTION_STD as MAX_PREDICTION_STD
+from ._limits import MAX_ROWS as MAX_ROWS
+from ._limits import MIN_VARIANCE as MIN_VARIANCE
+from ._signals import Band as Band
+from ._signals import signals as signals
+from ._signals import spread_points as spread_points

@@ -1,0 +1,153 @@
+"""What candidate runs are worth, and the choice of a few of them: greedy, then by exchange."""
+
+from collections.abc import Callable
+from typing import NamedTuple, final
+
+import numpy as np
+from jaxtyping import Float
+
+from ..matching import RunSensitivities
+from . import _limits as limits
+
+
+def choose(count: int, candidates: int, value: Callable[[list[int]], float]) -> list[int]:
+    """Return candidates with a large value: the best one is added repeatedly, then each is
+    exchanged for a better one. A candidate may be chosen more than once."""
+    chosen: list[int] = []
+    for _ in range(count):
+        values = [value([*chosen, k]) for k in range(candidates)]
+        chosen.append(int(np.argmax(values)))
+    for _ in range(limits.EXCHANGES if count > 1 else 0):
+        before = list(chosen)
+        for place in range(count):
+            others = chosen[:place] + chosen[place + 1 :]
+            values = [value([*others, k]) for k in range(candidates)]
+            now = value(chosen)
+            if max(values) > now + limits.MIN_GAIN * abs(now):
+                chosen[place] = int(np.argmax(values))
+        if chosen == before:
+            break
+    return chosen
+
+
+def information(runs: RunSensitivities) -> Float[np.ndarray, "R P P"]:
+    """Return S'S of the constants for each run, with the unknown start eliminated."""
+    S = _without_starts(runs, runs.by_constants)
+    return _by_run(runs, np.swapaxes(S, 1, 2) @ S)
+
+
+def prediction_std(
+    runs: RunSensitivities, covariance: Float[np.ndarray, "P P"]
+) -> Float[np.ndarray, " R"]:
+    """Return the largest standard deviation of a predicted value of each run, in standard
+    deviations of the noise, from the uncertain constants."""
+    variance = np.einsum("byp,pq,byq->by", runs.by_constants, covariance, runs.by_constants)
+    largest = np.zeros(len(runs.growth))
+    np.maximum.at(largest, runs.run, np.sqrt(np.maximum(variance.max(axis=1), 0.0)))
+    return largest
+
+
+def _by_run(runs: RunSensitivities, values: Float[np.ndarray, "B ..."]) -> np.ndarray:
+    """Return the sums over the segments of each run."""
+    result = np.zeros((len(runs.growth), *values.shape[1:]))
+    np.add.at(result, runs.run, values)
+    return result
+
+
+def _without_starts(
+    runs: RunSensitivities, columns: Float[np.ndarray, "B Y q"]
+) -> Float[np.ndarray, "B Y q"]:
+    """Return the parts of the columns that no change of the start can imitate."""
+    result = np.empty(columns.shape)
+    for r, start in enumerate(runs.by_start):
+        axes, sizes, _ = np.linalg.svd(start, full_matrices=False)
+        axes = axes[:, sizes > 1e-10 * max(sizes.max(initial=0.0), 1e-300)]
+        result[r] = columns[r] - axes @ (axes.T @ columns[r])
+    return result
+
+
+def log_det_gain(
+    before: Float[np.ndarray, "P P"], added: Float[np.ndarray, "R P P"]
+) -> Callable[[list[int]], float]:
+    """Return log det (I + L' M L) of a set of runs with information M, where L L' is the covariance
+    `before`: the D-optimal gain, independent of the units of the constants."""
+    size = np.sqrt(np.maximum(np.diag(before), 1e-300))
+    values, axes = np.linalg.eigh(before / np.outer(size, size))
+    L = size[:, None] * axes * np.sqrt(np.maximum(values, 0.0))
+    gains = L.T @ added @ L
+    identity = np.eye(len(before))
+
+    def value(chosen: list[int]) -> float:
+        return float(np.linalg.slogdet(identity + gains[chosen].sum(axis=0))[1])
+
+    return value
+
+
+@final
+class Rivalry(NamedTuple):
+    """Sums over each run, from which the separation of two models follows for any set of runs:
+    d'd, L'd and L'L. d is their difference in standard deviations of the noise, and L are the
+    sensitivities of both times a root of the covariances of their constants."""
+
+    squares: np.ndarray
+    scores: np.ndarray
+    grams: np.ndarray
+
+
+def rivalry(
+    first: RunSensitivities,
+    second: RunSensitivities,
+    covariances: tuple[Float[np.ndarray, "P P"], Float[np.ndarray, "Q Q"]],
+) -> Rivalry:
+    """Return the sums for two models of the same runs, with the start eliminated."""
+    parts = []
+    for runs, covariance in zip((first, second), covariances, strict=True):
+        size = np.sqrt(np.maximum(np.diag(covariance), 1e-300))
+        values, axes = np.linalg.eigh(covariance / np.outer(size, size))
+        parts.append(runs.by_constants @ (size[:, None] * axes * np.sqrt(np.maximum(values, 0))))
+    difference = (second.predicted - first.predicted)[..., None]
+    both = _without_starts(first, np.concatenate([*parts, difference], axis=2))
+    L, d = both[..., :-1], both[..., -1]
+    return Rivalry(
+        _by_run(first, np.einsum("ry,ry->r", d, d)),
+        _by_run(first, np.einsum("ryk,ry->rk", L, d)),
+        _by_run(first, np.swapaxes(L, 1, 2) @ L),
+    )
+
+
+def separation(rival: Rivalry, chosen: list[int]) -> float:
+    """Return the difference of two models over these runs in standard deviations, where the noise
+    and the uncertain constants of both vary: sqrt(d' (I + L L')^-1 d)."""
+    M = np.eye(rival.grams.shape[1]) + rival.grams[chosen].sum(axis=0)
+    v = rival.scores[chosen].sum(axis=0)
+    return float(np.sqrt(max(rival.squares[chosen].sum() - v @ np.linalg.solve(M, v), 0.0)))
+
+
+def spread_of(
+    rows: Float[np.ndarray, "R T V"], known: Float[np.ndarray, "L V"]
+) -> Callable[[list[int]], float]:
+    """Return how far the rows of runs are from known points and from each other: the mean distance
+    of a row from the nearest known point or row of an earlier run of the set."""
+    subset = np.linspace(0, rows.shape[1] - 1, limits.COVERED_ROWS).round().astype(int)
+    rows = rows[:, np.unique(subset)]
+
+    def distances(points: np.ndarray) -> np.ndarray:
+        return np.array([
+            np.sqrt(np.square(run[:, None] - points).sum(axis=2)).min(axis=1) for run in rows
+        ])  # fmt: skip
+
+    to_known = distances(known)
+    to_runs: dict[int, np.ndarray] = {}
+
+    def value(chosen: list[int]) -> float:
+        total = 0.0
+        for i, k in enumerate(chosen):
+            nearest = to_known[k]
+            for other in chosen[:i]:
+                if other not in to_runs:
+                    to_runs[other] = distances(rows[other])
+                nearest = np.minimum(nearest, to_runs[other][k])
+            total += float(nearest.mean())
+        return total
+
+    return value

@@ -1,0 +1,343 @@
+"""`next_experiment`: candidate runs of a fitted model, and the best of them for a goal."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, final
+
+import numpy as np
+from jaxtyping import Float
+
+from .. import design
+from .._common.errors import InputError, quoted, suggestion
+from ..control import MIN_NOISE, refuse_delays, refuse_time, stds_by_name
+from ..data import Dataset, as_numbers
+from ..matching import MATCH_GROWTH, RunSensitivities, run_sensitivities
+from .model import AbstractModel
+
+GOALS = ("constants", "rivals", "coverage")
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Request:
+    """What the user allows and wants."""
+
+    starts: Mapping[str, Any]
+    inputs: Mapping[str, Any]
+    runs: int
+    horizon: float
+    step: float
+    goal: str
+    rivals: Sequence[Any] = ()
+    ranges: Mapping[str, Any] | None = None
+    noise: Any = None
+    seed: int = 0
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class _Candidates:
+    """Candidate runs that the model completes within all limits."""
+
+    times: Float[np.ndarray, " T"]
+    starts: Float[np.ndarray, "B n"]
+    inputs: Float[np.ndarray, "B T m"] | None
+    states: Float[np.ndarray, "B T n"]
+
+    def only(self, chosen: Any) -> "_Candidates":
+        inputs = None if self.inputs is None else self.inputs[chosen]
+        return replace(self, starts=self.starts[chosen], inputs=inputs, states=self.states[chosen])
+
+
+def next_experiment(model: AbstractModel, request: Request) -> design.Experiment:
+    """Return the runs that serve the goal best."""
+    _check(model, request)
+    candidates = _candidates(model, request)
+    shrinkage: dict[str, float] = {}
+    separated = covered = None
+    if request.goal == "constants":
+        runs = _sensitivities(model, candidates, request.noise)
+        usable = _predictable(model, candidates, runs, request.noise)
+        chosen, shrinkage = _for_constants(model, runs, usable, request.runs)
+    elif request.goal == "rivals":
+        chosen, candidates, separated = _for_rivals(model, candidates, request)
+    else:
+        value = design.spread_of(*_scaled_rows(model, candidates))
+        chosen = design.choose(request.runs, len(candidates.starts), value)
+        covered = value(chosen) / request.runs
+    picked = candidates.only(chosen)
+    return design.Experiment(
+        goal=request.goal,
+        times=picked.times,
+        starts=picked.starts,
+        inputs=picked.inputs,
+        predicted=picked.states,
+        outside=_outside(model, picked),
+        state_names=model.state_names_,
+        input_names=model.schema_.measured_inputs,
+        expected_shrinkage=shrinkage,
+        separation=separated,
+        coverage=covered,
+        time_name=model.schema_.time_name,
+    )
+
+
+def _check(model: AbstractModel, request: Request) -> None:
+    who, schema = "next_experiment()", model.schema_
+    refuse_delays(schema, who)
+    refuse_time(schema, who)
+    if schema.per_run:
+        raise InputError(
+            f"{who} needs constants that all runs share, and the model has constants per run."
+        )
+    if request.goal not in GOALS:
+        raise InputError(
+            f"goal must be one of {quoted(GOALS)}; got {request.goal!r}."
+            f"{suggestion(str(request.goal), GOALS)}"
+        )
+    if not isinstance(request.runs, int) or request.runs < 1:
+        raise InputError(f"runs must be a whole number of at least 1; got {request.runs!r}.")
+    if not 0 < request.step < request.horizon < np.inf:
+        raise InputError(
+            f"step must be positive and smaller than horizon; got step={request.step!r} and "
+            f"horizon={request.horizon!r}."
+        )
+    if request.horizon / request.step > design.MAX_ROWS:
+        raise InputError(
+            f"A run may have at most {design.MAX_ROWS} rows; horizon={request.horizon:g} and "
+            f"step={request.step:g} give {request.horizon / request.step:.0f}. Increase step."
+        )
+    missing = [name for name in schema.measured_inputs if name not in request.inputs]
+    if missing:
+        raise InputError(f"inputs needs a range for each of {quoted(missing)}, such as (-1, 1).")
+    if request.goal == "rivals" and not request.rivals:
+        raise InputError(
+            "goal='rivals' needs rivals=[...], other models of the same data; or call "
+            "next_experiment of the result of discover()."
+        )
+
+
+def _ranges(
+    given: Mapping[str, Any], names: Sequence[str], what: str, sizes: tuple[int, ...] = (2,)
+) -> dict[str, np.ndarray]:
+    """Return checked ranges by name."""
+    result = {}
+    for name, ends in given.items():
+        if name not in names:
+            raise InputError(
+                f"{what} has '{name}', which is not one of {quoted(names)}."
+                f"{suggestion(name, names)}"
+            )
+        pair = np.atleast_1d(as_numbers(ends, f"{what}['{name}']"))
+        if pair.shape == (1,):
+            pair = np.repeat(pair, 2)
+        if pair.shape[0] not in sizes or not np.isfinite(pair).all() or pair[0] > pair[1]:
+            raise InputError(
+                f"{what}['{name}'] must be a lowest and a highest value, such as (-1, 1); "
+                f"got {ends!r}."
+            )
+        result[name] = pair
+    return result
+
+
+def _candidates(model: AbstractModel, request: Request) -> _Candidates:
+    """Return the candidates that complete and stay within the allowed ranges of states, and, if the
+    model has a residual, within the training data unless the goal is coverage."""
+    names, schema = model.state_names_, model.schema_
+    low, high = model.state_range_.mean(axis=0), model.state_range_.mean(axis=0)
+    for velocity in schema.velocity_of.values():
+        low[names.index(velocity)] = high[names.index(velocity)] = 0.0
+    for name, pair in _ranges(request.starts, names, "starts").items():
+        low[names.index(name)], high[names.index(name)] = pair
+    times = np.arange(int(round(request.horizon / request.step)) + 1) * request.step
+    count = design.CANDIDATES
+    starts = design.spread_points(low, high, count)
+    bands = []
+    allowed = _ranges(request.inputs, schema.measured_inputs, "inputs", (2, 3))
+    for name in schema.measured_inputs:
+        pair = allowed[name]
+        bandwidth = pair[2] if len(pair) > 2 else design.CYCLES / request.horizon
+        if bandwidth <= 0:
+            raise InputError(f"The bandwidth of inputs['{name}'] must be positive.")
+        bands.append(design.Band(pair[0], pair[1], min(bandwidth, 0.25 / request.step)))
+    inputs = design.signals(bands, times, count, request.seed) if bands else None
+    with np.errstate(all="ignore"):
+        rollout = model.simulate(starts, times, inputs)
+    states = np.asarray(rollout.x)
+    fine = np.asarray(np.isfinite(states).all(axis=(1, 2)))
+    for name, pair in _ranges(request.ranges or {}, names, "ranges").items():
+        column = states[:, :, names.index(name)]
+        fine &= ((column >= pair[0]) & (column <= pair[1])).all(axis=1)
+    result = _Candidates(times, starts, inputs, states)
+    if model.field_.has_residual and request.goal != "coverage" and fine.any():
+        inside = ~_outside(model, result.only(fine)).any(axis=1)
+        if inside.any():
+            fine[np.flatnonzero(fine)[~inside]] = False
+    if not fine.any():
+        raise InputError(
+            "No candidate run stays within the allowed ranges of states. Widen ranges=..., choose "
+            "other starts=... or inputs=..., or a shorter horizon=...."
+        )
+    return result.only(fine)
+
+
+def _outside(model: AbstractModel, candidates: _Candidates) -> np.ndarray:
+    """Return which rows are outside the training data."""
+    z = candidates.states
+    if candidates.inputs is not None:
+        z = np.concatenate([z, candidates.inputs], axis=2)
+    if model.field_.region is not None:
+        distance = model.field_.region.distance(np.ascontiguousarray(z.reshape(-1, z.shape[2])))
+        return (distance > 1).reshape(z.shape[:2])
+    low, high = model.state_range_
+    return ((candidates.states < low) | (candidates.states > high)).any(axis=2)
+
+
+def _dataset(model: AbstractModel, candidates: _Candidates) -> Dataset:
+    """Return the candidates as runs with the columns of the model, as if all states were known."""
+    schema, inputs = model.schema_, candidates.inputs
+    data = Dataset.from_arrays(
+        list(candidates.states), candidates.times, None if inputs is None else list(inputs),
+        list(schema.state_names), input_names=list(schema.measured_inputs) or None,
+        discrete=schema.discrete,
+    )  # fmt: skip
+    return replace(data, schema=replace(data.schema, velocity_of=schema.velocity_of))
+
+
+def _noise(model: AbstractModel, noise: Any) -> Float[np.ndarray, " n"]:
+    """Return the standard deviation of each state's noise, infinite if it is not measured."""
+    names = model.schema_.measured_states
+    default = model._noise_of(None)
+    if noise is None and default is None:
+        raise InputError(
+            f"next_experiment() needs the noise of {quoted(names)}, which this fit does not show: "
+            f"give noise=..., their standard deviations."
+        )
+    default = np.zeros(len(names)) if default is None else default
+    stds = stds_by_name(default if noise is None else noise, names, "noise", default)
+    measured = [model.state_names_.index(name) for name in names]
+    floor = MIN_NOISE * np.ptp(model.state_range_, axis=0)[measured]
+    sigma = np.full(len(model.state_names_), np.inf)
+    sigma[measured] = np.maximum(stds, np.maximum(floor, 1e-300))
+    return sigma
+
+
+def _sensitivities(model: AbstractModel, candidates: _Candidates, noise: Any) -> RunSensitivities:
+    data, kinds = _dataset(model, candidates), model.input_interpolation_
+    return run_sensitivities(model.field_, data, kinds, _noise(model, noise), model.knowledge())
+
+
+def _covariance(model: AbstractModel, runs: RunSensitivities) -> Float[np.ndarray, "P P"]:
+    """Return the covariance of the free constants."""
+    estimates = model.fit_.estimates
+    if estimates is None:
+        raise InputError(
+            "next_experiment() needs intervals of the constants, and this fit has none: fit noisy "
+            "runs with a selection of terms, or call refine()."
+        )
+    index = {place: i for i, place in enumerate(estimates.places)}
+    index |= {name: len(estimates.places) + i for i, name in enumerate(estimates.parameters)}
+    every = [*runs.places, *runs.parameters]
+    free = [*runs.constants.lead.tolist(), *range(len(runs.places), len(every))]
+    chosen = [index.get(every[i]) for i in free]
+    covariance = np.zeros((len(free), len(free)))
+    for i, a in enumerate(chosen):
+        for j, b in enumerate(chosen):
+            if a is not None and b is not None:
+                covariance[i, j] = estimates.covariance[a, b]
+    values = [0.0 if a is None else estimates.values[a] for a in chosen]
+    return covariance + np.diag(design.MIN_VARIANCE * np.square(values))
+
+
+def _predictable(
+    model: AbstractModel, candidates: _Candidates, runs: RunSensitivities, noise: Any
+) -> np.ndarray:
+    """Return the runs that the model predicts well enough for linearized sensitivities, and in
+    which errors of the start do not grow more than a match allows. If there are none, the half that
+    it predicts best."""
+    sigma = _noise(model, noise)
+    measured = np.isfinite(sigma)
+    size = np.ptp(candidates.states, axis=1)[:, measured] / sigma[measured]
+    std = design.prediction_std(runs, _covariance(model, runs))
+    relative = std / np.maximum(size.max(axis=1), 1.0)
+    fine = (runs.growth <= MATCH_GROWTH) & (relative <= design.MAX_PREDICTION_STD)
+    if not fine.any():
+        fine = relative <= np.median(relative)
+    return np.flatnonzero(fine)
+
+
+def _for_constants(
+    model: AbstractModel, runs: RunSensitivities, usable: np.ndarray, count: int
+) -> tuple[list[int], dict[str, float]]:
+    """Return the D-optimal runs, and the expected width of each interval relative to now."""
+    before, M = _covariance(model, runs), design.information(runs)
+    value = design.log_det_gain(before, M[usable])
+    chosen = usable[design.choose(count, len(usable), value)].tolist()
+    size = np.sqrt(np.maximum(np.diag(before), 1e-300))
+    scaled = before / np.outer(size, size)
+    added = M[chosen].sum(axis=0) * np.outer(size, size)
+    after = np.linalg.solve(np.eye(len(size)) + scaled @ added, scaled) * np.outer(size, size)
+    estimates = model.fit_.estimates
+    assert estimates is not None
+    J = runs.free_by_estimate
+    order = {place: i for i, place in enumerate([*runs.places, *runs.parameters])}
+    at = [order.get(key) for key in [*estimates.places, *estimates.parameters]]
+    result = {}
+    for name, gradient in model._gradients(estimates):
+        direction = np.zeros(len(J))
+        for value, i in zip(gradient, at, strict=True):
+            if i is not None:
+                direction[i] = value
+        direction = direction @ J
+        width = direction @ before @ direction
+        if width > 0:
+            result[name] = float(np.sqrt(max(direction @ after @ direction, 0.0) / width))
+    return chosen, result
+
+
+def _for_rivals(
+    model: AbstractModel, candidates: _Candidates, request: Request
+) -> tuple[list[int], _Candidates, float]:
+    """Return the runs that separate the model best from the rival that is nearest to it."""
+    fine = np.ones(len(candidates.starts), dtype=bool)
+    predictions = []
+    for rival in request.rivals:
+        if not isinstance(rival, AbstractModel) or rival.state_names_ != model.state_names_:
+            raise InputError(
+                f"rivals must be fitted models with the states {quoted(model.state_names_)}."
+            )
+        with np.errstate(all="ignore"):
+            x = np.asarray(rival.simulate(candidates.starts, candidates.times, candidates.inputs).x)
+        predictions.append(x)
+        fine &= np.isfinite(x).all(axis=(1, 2))
+    if not fine.any():
+        raise InputError("No candidate run is completed by all rivals. Shorten horizon=....")
+    candidates = candidates.only(fine)
+    own = _sensitivities(model, candidates, request.noise)
+    noise = request.noise if request.noise is not None else model._noise_of(None)
+    pairs = []
+    for rival, x in zip(request.rivals, predictions, strict=True):
+        other = _sensitivities(rival, replace(candidates, states=x[fine]), noise)
+        covariances = _covariance(model, own), _covariance(rival, other)
+        pairs.append(design.rivalry(own, other, covariances))
+
+    def value(chosen: list[int]) -> float:
+        return min(design.separation(pair, chosen) for pair in pairs)
+
+    chosen = design.choose(request.runs, len(candidates.starts), value)
+    return chosen, candidates, value(chosen)
+
+
+def _scaled_rows(model: AbstractModel, candidates: _Candidates) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rows and the known points, in distances of the gate, or half ranges of the
+    data."""
+    z = candidates.states
+    if candidates.inputs is not None:
+        z = np.concatenate([z, candidates.inputs], axis=2)
+    region = model.field_.region
+    if region is not None:
+        return z * np.asarray(region.rate), np.asarray(region.landmarks)
+    low, high = model.state_range_
+    half = np.where(high > low, (high - low) / 2, 1.0)
+    states = (candidates.states - (low + high) / 2) / half
+    return states, np.zeros((1, states.shape[2]))
