@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from safetensors import SafetensorError
 from safetensors import numpy as safetensors
 
 from .._common import unpacking
-from .._common.errors import InputError, ModelFileError, quoted
+from .._common.errors import InputError, ModelFileError, quoted, shortened
 from .._common.files import atomic_write, existing_model
+from .._common.typed import is_printable, printable
 
 VERSION = 2
 Manifest = dict[str, Any]
@@ -112,12 +112,16 @@ def _recipe_from_1(value: Any) -> Any:
 
 _MANIFEST, _ARRAYS, _DIGEST = "manifest.json", "arrays.safetensors", "digest.sha256"
 _MAX_MANIFEST, _MAX_ARRAYS = 2**24, 2**31  # bytes
+_MAX_NESTING = 500  # levels. A library of many parts takes one for each part
 
 
 def write_model(
     path: str | os.PathLike[str], manifest: Mapping[str, Any], arrays: Mapping[str, np.ndarray]
 ) -> None:
     """Write the file atomically. Equal content gives equal bytes."""
+    _check_texts(
+        manifest, InputError, "A model whose names have control characters cannot be saved"
+    )
     described = json.dumps(
         {"format": "orthoreg", "version": VERSION, **manifest}, indent=1, allow_nan=False
     ).encode()
@@ -156,7 +160,7 @@ def read_model(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, 
         version = manifest["version"] if manifest["format"] == "orthoreg" else None
     except (ValueError, TypeError, KeyError, RecursionError):
         version = None
-    if not isinstance(version, int):
+    if isinstance(version, bool) or not isinstance(version, int) or version < 1:
         raise ModelFileError(f"{damaged}: its manifest cannot be read.")
     if version > VERSION:
         raise ModelFileError(
@@ -169,9 +173,28 @@ def read_model(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, 
         )
     try:
         arrays = safetensors.load(block)
-    except SafetensorError:
+    except Exception:  # of several types, for types and shapes that NumPy does not have
         raise ModelFileError(f"{damaged}: its arrays cannot be read.") from None
-    return migrate(manifest, arrays)
+    _check_texts(manifest, ModelFileError, f"{damaged}: its manifest has control characters")
+    try:
+        return migrate(manifest, arrays)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        if isinstance(error, ModelFileError):
+            raise
+        raise ModelFileError(f"{damaged}: its parts are inconsistent ({error}).") from None
+
+
+def _check_texts(value: Any, error: type[InputError], problem: str, depth: int = 0) -> None:
+    """Raise an error for data that are nested too deeply, or for text that is not printable."""
+    if depth > _MAX_NESTING:
+        raise error("A model file must not be nested so deeply.")
+    if isinstance(value, str) and not is_printable(value):
+        raise error(f"{problem}: '{shortened(printable(value))}'.")
+    if isinstance(value, Mapping):
+        value = [*value.keys(), *value.values()]
+    if isinstance(value, list | tuple):
+        for item in value:
+            _check_texts(item, error, problem, depth + 1)
 
 
 def _check_sizes(entries: list[zipfile.ZipInfo], size: int, damaged: str) -> None:

@@ -18,6 +18,7 @@ from ..search.rows import ConfoundedPair, EquationPath, SelectionResult, TermEvi
 from ..terms import FeatureMap, parse, rename, to_text
 from ._recipes import decode, encode
 
+_MAX_FORMULAS = 1_000_000  # characters of all terms, which take seconds to parse
 _NUMBERS = ("n_terms", "inner", "outer", "standard_error")
 _PLAIN = (
     "kept", "status", "is_sandwich", "error_before", "error_after", "segment_rows", "rows_used",
@@ -41,6 +42,8 @@ def field_parts(field: HybridField) -> tuple[dict[str, Any], dict[str, np.ndarra
         "parameters": np.array(field.features.values),
         **{f"basis.{name}": array for name, array in field.basis.arrays().items()},
     }
+    if sum(map(len, manifest["terms"])) > _MAX_FORMULAS:
+        raise InputError(f"A model file may have at most {_MAX_FORMULAS} characters of formulas.")
     if registered(manifest["basis"]) is not type(field.basis):
         raise InputError(
             f"A model file cannot store the functions of {manifest['basis']}; mark the class with "
@@ -62,7 +65,14 @@ def field_from_parts(manifest: Mapping[str, Any], arrays: Mapping[str, np.ndarra
     variables = tuple(manifest["variables"])
     parameters = tuple(manifest["parameters"])
     symbols = _symbols(len(variables), parameters)
-    terms = tuple(rename(parse(text, symbols, parameters), variables) for text in manifest["terms"])
+    if sum(map(len, manifest["terms"])) > _MAX_FORMULAS:
+        raise ModelFileError(
+            f"The model file has more than {_MAX_FORMULAS} characters of formulas."
+        )
+    terms = tuple(  # a term as it is written here may be longer than the formula of the user
+        rename(parse(text, symbols, parameters, limit=_MAX_FORMULAS), variables)
+        for text in manifest["terms"]
+    )
     values = arrays["parameters"]
     check_array("parameters", values, (len(parameters),))
     features = FeatureMap(
@@ -176,6 +186,8 @@ def _check_field(field: HybridField) -> None:
             expected["period"] = (field.region.period, (n_variables,))
     for name, (array, shape) in expected.items():
         check_array(name, array, shape)
+    if field.region is not None and (np.asarray(field.region.rate) < 0).any():
+        raise ModelFileError("The model file is inconsistent: 'rate' must not be negative.")
 
 
 def check_array(name: str, array: Any, shape: tuple[int, ...]) -> None:

@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import Any
 
 from .._common.errors import InputError, MissingExtraError, TrainingError
+from .._common.typed import printable
 from ._process import ReaderGone, safe_streams, stop_message, stoppable
 
 _MODULES = {
@@ -110,5 +111,5 @@ def import_commands(name: str) -> None:
 
 
 def _refuse(sentence: str, code: int = 2) -> int:
-    sys.stderr.write(f"error: {' '.join(sentence.split())}\n")
+    sys.stderr.write(f"error: {printable(' '.join(sentence.split()))}\n")
     return code

@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from .._common.errors import DataError, DataWarning, quoted
+from .._common.typed import is_printable, printable
 from ..smoothing import MIN_VELOCITY_ROWS, Offsets, Times, Values
 from . import _limits as limits
 
@@ -311,6 +312,12 @@ def check_names(names: Sequence[str], argument: str) -> tuple[str, ...]:
         raise DataError(f"{argument} must be distinct; {quoted(duplicates)} occurs twice.")
     if any(not name.strip() for name in result):
         raise DataError(f"{argument} must not be empty text; got {list(result)}.")
+    for name in result:
+        if not is_printable(name):
+            raise DataError(
+                f"{argument} must not have control characters; got '{printable(name)}'. Rename the "
+                f"column."
+            )
     return result
 
 

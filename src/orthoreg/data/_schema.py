@@ -9,7 +9,9 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from .._common.html import html_sentences, html_table
+from .._common.typed import check_type
 from . import _limits as limits
+from ._checks import check_names
 from ._delays import Delay
 from ._relation import Relation
 
@@ -266,20 +268,39 @@ class Schema:
                 for variable, delay, value, is_given in values.get("delays", ())
             ),
         )
-        if schema.step is not None and not 0 < schema.step < np.inf:
-            raise ValueError("the step of a map must be a positive number")
-        if not {delay.name for delay in schema.delays} <= set(schema.input_names):
-            raise ValueError("delayed variables must be inputs")
-        pairs = (*schema.units.items(), *schema.velocity_of.items())
-        names = (*schema.variable_names, *schema.estimated, *schema.hidden, schema.time_name)
-        names += schema.covariate_names
-        names += sum(pairs, ())
-        names += tuple(name for name in (schema.group_name, time_input) if name is not None)
-        if not all(isinstance(name, str) for name in names):
-            raise ValueError("the names of columns must be text")
-        if time_input is not None and schema.input_names[-1:] != (time_input,):
-            raise ValueError("the time must be the last input")
+        check_type(schema, cls, "schema")
+        schema._check()
         return schema
+
+    def _check(self) -> None:
+        """Raise ValueError if parts of the schema contradict each other."""
+        check_names(self.variable_names, "states and inputs")
+        states, constants = set(self.state_names), self.per_run_names
+        if not self.state_names or not 0 < (1.0 if self.step is None else self.step) < np.inf:
+            raise ValueError("there must be a state, and the step of a map must be positive")
+        if not states.issuperset(
+            {*self.velocity_of, *self.velocity_of.values(), *self.estimated, *self.hidden}
+        ):
+            raise ValueError("velocities, estimated and hidden states must be states")
+        if self.hidden != self.state_names[len(self.state_names) - len(self.hidden) :]:
+            raise ValueError("hidden states must come last")
+        if len(set(constants)) < len(constants) or not set(constants) <= set(self.hidden):
+            raise ValueError("constants per run must be hidden states")
+        spreads = [one.std if math.isfinite(one.mean) else -1.0 for one in self.per_run]
+        if not all(spread >= 0 for spread in spreads):
+            raise ValueError("constants per run must have a mean and a standard deviation")
+        covariates = set(check_names(self.covariate_names, "covariates"))
+        if any(one.relation and not covariates.issuperset(one.relation.covariates)
+               for one in self.per_run):  # fmt: skip
+            raise ValueError("relations must be in covariates")
+        if not {delay.name for delay in self.delays} <= set(self.input_names):
+            raise ValueError("delayed variables must be inputs")
+        if not all(math.isfinite(delay.value) for delay in self.delays):
+            raise ValueError("delays must be finite")
+        if self.time_input is not None and self.input_names[-1:] != (self.time_input,):
+            raise ValueError("the time must be the last input")
+        if not (self.time_name.strip() and (self.group_name or "run").strip()):
+            raise ValueError("the names of columns must not be empty")
 
 
 def _constant(

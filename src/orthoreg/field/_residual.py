@@ -136,8 +136,8 @@ class TanhLayers(AbstractBasis):
             tuple(arrays[f"layer{i}.bias"] for i in layers),
         )
         width = len(basis.mean)
-        if basis.scale.shape != (width,):
-            raise InputError("The network's mean and scale have inconsistent shapes.")
+        if basis.scale.shape != (width,) or not (basis.scale > 0).all():
+            raise InputError("The network's scale must be positive and have the shape of its mean.")
         for weight, bias in zip(basis.weights, basis.biases, strict=True):
             if weight.shape != (width, len(bias)) or bias.ndim != 1:
                 raise InputError("The network's layers have inconsistent shapes.")

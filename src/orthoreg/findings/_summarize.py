@@ -338,6 +338,20 @@ def _scores(
     return Scores(equations, **values)
 
 
+def with_fit(stored: Findings, subject: Subject) -> Findings:
+    """Return findings from a file with all statements that follow from the fit computed again, so
+    that they describe the model of the file."""
+    return replace(
+        stored,
+        equations=subject.equations,
+        terms=term_rows(subject, stored.scores.equations),
+        certificate=certificate_rows(subject),
+        orthogonality=float(subject.certificate.orthogonality),
+        confounded=_confounded(subject),
+        paths=_paths(subject),
+    )
+
+
 def term_rows(subject: Subject, scores: Sequence[EquationScore]) -> tuple[TermRow, ...]:
     """Return the terms in use and the terms selected by at least one resample."""
     field, evidence = subject.field, subject.evidence

@@ -2,7 +2,8 @@
 
 import os
 
-from .._common.errors import ModelFileError
+from .._common.errors import MissingExtraError, ModelFileError, shortened
+from .._common.typed import printable
 from .._persistence import read_model
 from .baselines import PINN, STLSQ, UniversalODE
 from .estimator import OrthoReg
@@ -38,10 +39,11 @@ def load(path: str | os.PathLike[str]) -> AbstractModel:
     manifest, arrays = read_model(path)
     try:
         return _MODELS[manifest["estimator"]]._loaded(manifest, arrays)
-    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
-        if isinstance(error, ModelFileError):
-            raise
+    except (ModelFileError, MissingExtraError):
+        raise
+    except Exception as error:  # of many types, if parts contradict each other
+        text = shortened(printable(f"{error}" or type(error).__name__), 200)
         raise ModelFileError(
             f"'{os.path.basename(path)}' is not a complete orthoreg model file: "
-            f"its parts are inconsistent ({error})."
+            f"its parts are inconsistent ({text})."
         ) from None

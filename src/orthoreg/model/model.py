@@ -786,5 +786,8 @@ class AbstractModel(AbstractWorkflow, AbstractEstimator):
         fit, columns, accepted = restored(manifest, arrays)
         model._learn(fit, columns)
         model.fit_ = replace(model.fit_, accepted=accepted)
-        model._summary = restored_summary(manifest)
+        from ..findings._summarize import with_fit
+
+        stored = restored_summary(manifest)
+        model._summary = None if stored is None else with_fit(stored, model._subject())
         return model

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._common.errors import ModelFileError
+from .._common.typed import check_type
 from .._persistence import (
     check_array,
     decode,
@@ -104,21 +105,23 @@ def restored(manifest: dict[str, Any], arrays: Arrays) -> tuple[Fit, Columns, Ac
         feature_names=np.array(names, dtype=object) if manifest["has_feature_names"] else None,
     )
     check_array("state_range", arrays["state_range"], (2, len(names)))
-    states, velocity_of = set(names), dict(schema.velocity_of)
-    known = states.issuperset({*velocity_of, *velocity_of.values(), *schema.estimated})
     fits = (names + schema.input_names, len(outputs)) == (
         field.features.variables, len(field.features.allowed)
     )  # fmt: skip
-    if not fits or not known:
+    if not fits or outputs not in (names, numbered_outputs(len(outputs))):
         raise ModelFileError("The model file is inconsistent: its names do not match.")
     shape = field.coefficients.shape
     refinement = refinement_from_parts(manifest.get("refinement"), arrays, field)
     uncertainty = uncertainty_from_parts(manifest.get("uncertainty"), arrays, field, "uncertainty")
     if schema.delays and refinement is not None:  # the uncertainty includes the delays
         refinement = replace(refinement, uncertainty=uncertainty)
+    certificate = Certificate.from_dict(decode(manifest["certificate"]))
+    check_type(certificate, Certificate, "certificate")
+    if len(certificate.equations) != len(outputs):
+        raise ModelFileError("The model file is inconsistent: a certificate is missing.")
     fit = Fit(
         field,
-        Certificate.from_dict(decode(manifest["certificate"])),
+        certificate,
         paths_from_parts(manifest.get("selection"), shape),
         None,
         arrays["state_range"],
@@ -131,6 +134,11 @@ def restored(manifest: dict[str, Any], arrays: Arrays) -> tuple[Fit, Columns, Ac
         horizon=_horizon(manifest.get("horizon")),
     )
     return fit, columns, tuple(decode(manifest.get("accepted", [])))
+
+
+def numbered_outputs(count: int) -> tuple[str, ...]:
+    """Return the names of targets that are not the derivatives of the states."""
+    return tuple(f"y{i}" for i in range(count))
 
 
 def _record(entry: Any, arrays: Arrays, n_terms: int) -> RowRecord | None:
@@ -152,4 +160,8 @@ def _horizon(value: Any) -> float | None:
 
 def restored_summary(manifest: dict[str, Any]) -> Summary | None:
     kept = decode(manifest["summary"])
-    return None if kept is None else Summary.from_dict(kept)
+    if kept is None:
+        return None
+    summary = Summary.from_dict(kept)
+    check_type(summary, Summary, "summary")
+    return summary

@@ -32,6 +32,7 @@ from ..physics import Physics, requested_delays
 from ..simulation import input_interpolation, with_delays
 from ..terms import AbstractLibrary, names_variable
 from . import _limits as limits
+from .parts import numbered_outputs
 
 if TYPE_CHECKING:
     from .model import AbstractModel
@@ -261,7 +262,7 @@ def training_rows(
             f"States and inputs must have different names; X has columns among "
             f"{quoted(input_names)}. Rename them, or build a Dataset with input_names=..."
         )
-    numbered = tuple(f"y{i}" for i in range(targets.shape[1]))
+    numbered = numbered_outputs(targets.shape[1])
     outputs = states if targets.shape[1] == X.shape[1] else numbered
     runs = np.zeros(len(X), dtype=np.int64)
     variables = np.hstack([X, inputs])

@@ -8,6 +8,7 @@ from fnmatch import fnmatchcase
 from typing import Any, NamedTuple, final
 
 from ..._common.errors import DataError, quoted, suggestion
+from ..._common.typed import printable
 from .._assembly import check_order, named_positions
 from .._checks import check_names
 from .._limits import GAP
@@ -179,6 +180,8 @@ class Choice:
         for part, name in (("time", time), ("group", group)):
             if name is not None and not str(name).strip():
                 raise DataError(f"{part} must name a column; got empty text.")
+            if name is not None:
+                check_names([name], part)
         self.is_counted = time is None
         time = COUNTED if time is None else time
         covariate_columns = check_names(covariates or (), "covariates")
@@ -340,7 +343,9 @@ class Choice:
     def header_units(self, header: Sequence[Any], indices: dict[str, int]) -> dict[str, str]:
         """Return the units in the header of chosen columns, without the group."""
         known = {name: name_and_unit(str(header[index]))[1] for name, index in indices.items()}
-        return {name: unit for name, unit in known.items() if unit and name in self.numeric}
+        return {
+            name: printable(unit) for name, unit in known.items() if unit and name in self.numeric
+        }
 
     def _matches(self, name: str, header: Sequence[str]) -> list[int]:
         """Return the columns with exactly this name, or else with this name and a unit."""

@@ -11,6 +11,7 @@ from jaxtyping import Bool, Float, Int
 
 from ..._common.errors import DataError, quoted, suggestion
 from ..._common.files import local
+from ..._common.typed import printable
 from ..._common.unpacking import packing
 from ...smoothing import Times
 from .._dataset import Dataset
@@ -158,7 +159,7 @@ def _keys(table: Table, group: str) -> Stretches:
             f"{table.at(row)}: column '{group}' is empty; every row must name the run it "
             f"belongs to."
         )
-    return Stretches(tuple(texts.tolist()), np.diff(first, append=len(cells)))
+    return Stretches(tuple(map(printable, texts.tolist())), np.diff(first, append=len(cells)))
 
 
 def dataset_of(
