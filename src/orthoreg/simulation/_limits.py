@@ -1,7 +1,9 @@
 """Decisive constants of this package, each with a unit and a reason.
 
-Tolerances and the rule for step sizes are arguments of `integrate` and constants of the method.
+Tolerances are arguments of `integrate`.
 """
+
+import numpy as np
 
 # -- stages of an integration ------------------------------------------------------------------
 COMPILATION = 1.4e8
@@ -53,11 +55,18 @@ GROWN_SHARE = 1e-4
 MIN_STEP = 1e-14
 """Minimum step size, as a share of the total time."""
 
+STEP_SAFETY, MIN_STEP_RATIO, MAX_STEP_RATIO = 0.9, 0.2, 10.0
+"""Ratios of the next step size to the largest one whose error is expected to be accepted, and to
+the last one. Usual values of step-size control. [Hairer, Norsett and Wanner, section II.4]"""
+
 FIRST_STEP = 0.01
 """Size of the first step, as a share of the total time, or of the unit of time if that is
 shorter."""
 
 # -- sign changes ------------------------------------------------------------------------------
+CHECKED_FRACTIONS = np.array([0.25, 0.5, 0.75])
+"""Fractions of a step at which signs are checked, in addition to its end."""
+
 LEAVING_MARGIN = -1e-10
 """Distance of Filippov's weight beyond 0 or 1 at which sliding ends."""
 

@@ -20,6 +20,7 @@ from jaxtyping import Float
 
 from .._common.arrays import choose, loop, put, repeat_while
 from ._limits import (
+    CHECKED_FRACTIONS,
     INSIDE,
     LEAVING_MARGIN,
     MAX_EVALUATIONS,
@@ -255,8 +256,7 @@ def _solve(matrix: Any, right: Any, xp: Any) -> Any:
 
 _STAGE_WEIGHTS = np.array([np.pad(row, (0, 7 - len(row))) for row in ((), *WEIGHTS)])
 _STAGES = np.array([0.0, *PLACES])
-_CHECKED_FRACTIONS = np.array([0.25, 0.5, 0.75])  # where signs are checked, in addition to the end
-_CHECKED_WEIGHTS = weights_at(_CHECKED_FRACTIONS)
+_CHECKED_WEIGHTS = weights_at(CHECKED_FRACTIONS)
 
 
 @final
@@ -350,7 +350,7 @@ def _check(
     weights = xp.asarray(_CHECKED_WEIGHTS)
     displacement = xp.einsum("ps,sbn->pbn", weights, step.slopes)
     states = xp.concatenate([now.x + size * displacement, x[None]])
-    positions = np.append(_CHECKED_FRACTIONS, 1.0)
+    positions = np.append(CHECKED_FRACTIONS, 1.0)
     times = [now.t + position * step.size for position in positions.tolist()]
     u = inputs(times[0])[0]
     if u is not None:

@@ -15,7 +15,13 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from .._common.arrays import Arrays
-from ._limits import GROWN_SHARE, STIFF_RATE
+from ._limits import (
+    GROWN_SHARE,
+    MAX_STEP_RATIO,
+    MIN_STEP_RATIO,
+    STEP_SAFETY,
+    STIFF_RATE,
+)
 
 RUNNING, COMPLETED, DIVERGED, STALLED, STUCK = -1, 0, 1, 2, 3
 """Status of a rollout. STALLED: out of steps. STUCK: no step is small enough."""
@@ -47,7 +53,6 @@ ERROR = (
 """Difference between the weights of the two orders."""
 
 _ORDER = 5
-_SAFETY, _SHRINK, _GROW = 0.9, 0.2, 10.0
 
 Slope = Callable[[Any, Any, Any], Any]
 """(times B, states B x n, inputs B x m or None) -> derivatives B x n."""
@@ -178,11 +183,11 @@ def advance(
     xp: Any,
 ) -> State:
     """Return the rollouts after a step, and the steps to attempt next."""
-    min_factor = xp.where(is_accepted, 1.0, _SHRINK)
-    max_factor = xp.where(is_accepted, _GROW, _SAFETY)
+    min_factor = xp.where(is_accepted, 1.0, MIN_STEP_RATIO)
+    max_factor = xp.where(is_accepted, MAX_STEP_RATIO, STEP_SAFETY)
     size = now.end - now.t
     next_size = size * xp.minimum(
-        xp.maximum(_SAFETY * error ** (-1 / _ORDER), min_factor), max_factor
+        xp.maximum(STEP_SAFETY * error ** (-1 / _ORDER), min_factor), max_factor
     )
     # a step shortened by a knot contains little information on the next step size
     next_size = xp.where(is_accepted, xp.maximum(next_size, now.next_size), next_size)

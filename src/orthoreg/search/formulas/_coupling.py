@@ -105,9 +105,9 @@ def coupled_systems(
     regular = [
         system for system in systems if _is_coupled(system) and not _is_singular(system, rows)
     ]
-    return [
-        system for system in regular if system.score - regular[0].score < limits.COUPLED_MAX_GAP
-    ][: limits.COUPLED_SYSTEMS]
+    return [system for system in regular if system.score - regular[0].score < limits.MAX_GAP][
+        : limits.COUPLED_SYSTEMS
+    ]
 
 
 def _search(
@@ -260,7 +260,7 @@ def _is_singular(system: CoupledSystem, rows: Measurements) -> bool:
     size = np.abs(determinant)
     return bool(
         determinant.min() < 0 < determinant.max()
-        or size.min() < limits.MIN_DETERMINANT * max(size.max(), 1.0)
+        or size.min() < limits.MIN_DENOMINATOR * max(size.max(), 1.0)
     )
 
 

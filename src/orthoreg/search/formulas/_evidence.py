@@ -289,7 +289,12 @@ def residual(
     w = fit.coefficients
     if fitted is not None and len(columns):
         size = np.sqrt(np.vecdot(phi.T, phi.T))
-        w = np.linalg.lstsq(phi[fitted] / size, equation.target[fitted], rcond=1e-11)[0] / size
+        w = (
+            np.linalg.lstsq(
+                phi[fitted] / size, equation.target[fitted], rcond=limits.SINGULAR_CUTOFF
+            )[0]
+            / size
+        )
     return equation.target - phi @ w
 
 

@@ -101,7 +101,6 @@ START_SUPPORTS = 2  # known supports of each size to which pairs and products ar
 MAX_START_SIZE = 4  # known terms of such a support
 PAIRS = 4  # pairs of columns added to a support at each temperature
 PRODUCT_SYMBOLS = 8  # symbols of a typical product, whose only constant may be its coefficient
-MIN_PRODUCT_GAIN = 10.0  # nats. Products are searched only if they can gain this much
 MIN_UNEXPLAINED = 1e-5  # fraction of the squared target. Window sums cannot resolve less
 MAX_TERMS_BESIDE = 30  # maximum known terms to which products are added at once
 MAX_CANDIDATES = 16  # candidates of an equation that are kept
@@ -115,7 +114,9 @@ MAX_FACTORS = 14  # terms from which denominators are formed
 FRACTION_DEGREE = 2  # degree of denominators, and of the numerators offered over them
 IMPLICIT_DEGREE = 4  # degree of P for one variable in P(x) + Q(x) x' = 0
 POLE_MARGIN = 0.25  # fraction of the range beyond the data in which a denominator must not vanish
-MIN_DENOMINATOR = 0.02  # fraction of its largest value. A smaller denominator counts as vanishing
+MIN_DENOMINATOR = 0.02
+"""Fraction of its largest value. A smaller denominator, or determinant of a mass matrix, counts as
+vanishing."""
 POLE_POINTS = 500  # random points at which a denominator is tested
 DENOMINATOR_RANGE = 30.0  # factor by which a constant of a denominator may change
 MAX_PRODUCT_COLUMNS = 12_000  # columns of products of all pairs of variables
@@ -130,7 +131,6 @@ THRESHOLD_DIFFERENCE = 0.02  # fraction of the range by which a threshold moves 
 THRESHOLD_RANGE = 0.2  # fraction of the range on each side of a sigmoid's middle
 ROLE_CANDIDATES = 3  # best candidates of each equation whose structure is tried in other equations
 MAX_PERMUTED_UNITS = 3  # units. With more, only exchanges of two and shifts along a ring are tried
-ROLE_MARGIN = 0.02  # fraction of the range beyond the data on which a function must be finite
 
 # -- coupled accelerations ------------------------------------------------------------------
 COUPLED_DEPTH = 8  # columns that a beam adds; large, because forces have many terms
@@ -139,17 +139,17 @@ COUPLED_EXCHANGED = 2  # factors of an equation's acceleration whose beams are e
 COUPLED_PRUNED = 8  # candidates from which idle terms are removed
 COUPLED_KEPT = 4  # candidates kept per equation
 COUPLED_SYSTEMS = 4  # systems matched to trajectories
-COUPLED_MAX_GAP = 60.0  # nats behind the best system
 COUPLED_TRIED = 60  # combinations tried, from which singular ones are removed
 MIN_ANGLE_RANGE = 0.5  # radians. On a smaller range, a sine is a line
-MIN_DETERMINANT = 0.02  # fraction of its largest value. A smaller determinant counts as zero
 MIN_MASS = 0.1  # fraction of its largest value. A smaller mass counts as zero
 
 # -- proposals and evidence -----------------------------------------------------------------
-MIN_GAIN = 10.0  # nats by which new terms must beat the library's best candidate
+MIN_GAIN = 10.0
+"""Nats by which new terms must beat the library's best candidate. Products are searched only if
+they can gain as much."""
 COMPARISON_REACH = 1.5  # ranges of the data within which functions are compared
 COMPARISON_POINTS = 2000  # random points at which functions are compared
-MAX_GAP = 60.0  # nats behind the best model or candidate. Worse candidates are not proposed
+MAX_GAP = 60.0  # nats behind the best model, system or candidate. Worse ones are not proposed
 SAME_FUNCTION = 1e-3  # size of a right-hand side. Incomplete convergence causes less
 INNER_SHARE = 0.8  # fraction of the rows inside the outer shell
 RESAMPLES = 200  # resamples of runs, enough for a probability accurate to 4%

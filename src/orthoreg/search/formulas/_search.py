@@ -164,7 +164,7 @@ def _has_room(equation: DictionaryProblem, supports: Sequence[Support]) -> bool:
         0.5 * np.log(max(equation.count, 2.0)) + limits.PRODUCT_SYMBOLS * limits.SYMBOL_PRICE
     )
     paid = min(scores) - float(equation.nats(len(equation.target))) - known_price
-    return bool(paid > product_price + limits.MIN_PRODUCT_GAIN)
+    return bool(paid > product_price + limits.MIN_GAIN)
 
 
 def _beside(

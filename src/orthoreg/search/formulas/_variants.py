@@ -184,7 +184,7 @@ def _renamed(
 
 def _is_defined(term: ParametricTerm, values: Sequence[float], rows: Measurements) -> bool:
     """Return whether a function is finite on and slightly beyond the data."""
-    margin = limits.ROLE_MARGIN * (rows.extent.high - rows.extent.low)
+    margin = limits.DOMAIN_MARGIN * (rows.extent.high - rows.extent.low)
     sample = rows.extent.sample
     points = np.concatenate([sample - margin, sample, sample + margin])
     return bool(np.isfinite(term.columns(points, np.array([values]).reshape(1, -1))).all())

@@ -24,6 +24,9 @@ NEGLIGIBLE_ERROR = 1e-8
 MAX_CANCELLATION = 10.0
 """Dimensionless. Maximum ratio of terms to their sum. Terms that cancel more depend on the last
 digits of their coefficients."""
+DEPENDENT_TERM = 1e-12
+"""Fraction of the square of a term that is outside the span of the selected terms. A term with less
+depends on them."""
 DIAGONAL_ROUNDING = 1e-13
 """Added to the diagonal of matrices whose diagonal is about one, so that they are invertible."""
 

@@ -302,7 +302,7 @@ def shortlist(
     if len(terms) <= limits.SHORTLIST_TERMS:
         return terms
     slope, remaining = moments.a[terms, equation], moments.total.diagonal()[terms] / moments.count
-    smallest = 1e-12 * remaining
+    smallest = limits.DEPENDENT_TERM * remaining
     rows = np.zeros((limits.SHORTLIST_TERMS, len(terms)))
     chosen: list[int] = []
     for step, row in enumerate(rows):
@@ -411,7 +411,11 @@ def growth(
         )
         slope = a[others] - inner.T @ a[chosen]
         size = A[others, others] - np.einsum("kr,kr->r", A[np.ix_(chosen, others)], inner)
-        gain = np.where(size > 1e-12 * A[others, others], slope**2 / np.maximum(size, 1e-300), 0.0)
+        gain = np.where(
+            size > limits.DEPENDENT_TERM * A[others, others],
+            slope**2 / np.maximum(size, 1e-300),
+            0.0,
+        )
         chosen = np.sort(np.append(chosen, others[np.argmax(gain)]))
         path.append(chosen)
     return path
