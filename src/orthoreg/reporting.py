@@ -196,7 +196,8 @@ def _proposals(explanation: "Explanation", model: AbstractModel) -> tuple[Propos
     result = []
     for proposal in explanation.proposals:
         constants = [
-            f"{c.name} = {c.value:.5g}{', a simple number' if c.is_snapped else ''} "
+            f"{c.name} = {c.value:.5g}{f' {c.unit}' * bool(c.unit)}"
+            f"{', a simple number' if c.is_snapped else ''} "
             f"({interval(c.low, c.high)})"
             for c in proposal.constants
         ]

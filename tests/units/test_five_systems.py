@@ -250,6 +250,9 @@ def test_explain_names_a_sine_of_degrees_with_its_unit():
     found = model.explain(data)
     assert found.proposals[0].formula == "sin(0.01745*theta)"
     assert "[deg/s²] sin(0.01745*theta)" in found.proposals[0].text
+    (coefficient, inner) = found.proposals[0].constants
+    assert (coefficient.unit, inner.unit) == ("deg/s²", "1/deg")
+    assert "1/deg" in str(found)
     accepted = found.accept(0)
     ((_, unit),) = accepted.coefficient_units_.algebra.constants.items()
     assert is_same(unit, known_unit("rad/deg"))
@@ -262,3 +265,4 @@ def test_discover_adds_only_like_quantities():
         units = model.coefficient_units_
         for k in np.flatnonzero(model.support_.any(axis=0)):
             units.algebra.of(model.field_.features.terms[k])  # raises UnitError for unlike ones
+        assert all(constant.get("unit") for constant in model.constants())

@@ -45,6 +45,7 @@ from ._splitting import grouping as grouping
 from ._splitting import grouping_rule as grouping_rule
 from ._splitting import held_out_rows as held_out_rows
 from ._splitting import outward_fold_rule as outward_fold_rule
+from ._units import PURE_NUMBER as PURE_NUMBER
 from ._units import Unit as Unit
 from ._units import Units as Units
 from ._units import checked_conversions as checked_conversions

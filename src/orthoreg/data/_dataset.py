@@ -306,7 +306,8 @@ class Dataset:
         warn_constant(data.states, data.state_names, data.source)
         if positions:
             data = data.with_velocities(positions, order)
-        unknown = set(data.units) - {data.time_name, *data.variable_names, *data.covariate_names}
+        named = {data.time_name, *data.variable_names, *data.covariate_names, *hidden}
+        unknown = set(data.units) - named
         if unknown:
             raise DataError(
                 f"units names {quoted(sorted(unknown))}, which are not columns of the data; the "

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 Unit = Any
 """A `pint.Unit`. pint is imported only if a column has a unit."""
 
+PURE_NUMBER = "1"
+"""The unit of a pure number. It is not printed behind coefficients."""
 _PLAIN_TEXT = frozenset({"a.u.", "arb.", "px"})  # pint reads u*year and a length on a screen
 _EXPONENT = re.compile(r"(?<=[^\W\d_])(-?\d+)")  # m s-1
 _SYMBOL = re.compile(r"°[CF]?|%|[^\W\d]+")
@@ -155,7 +157,7 @@ class Units:
             raised = "" if size == 1 else f"{size:g}".translate(_SUPERSCRIPTS)
             raised = raised if is_whole else f"^{size:.4g}"
             side.append(f"{symbols.get(name) or symbol_of(name)}{raised}")
-        text = "·".join(above) or "1"
+        text = "·".join(above) or PURE_NUMBER
         if below:
             text += f"/{below[0]}" if len(below) == 1 else f"/({'·'.join(below)})"
         return text

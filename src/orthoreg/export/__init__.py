@@ -37,6 +37,5 @@ from ._text import equations as equations
 from ._text import learned_equations as learned_equations
 from ._text import printed_equations as printed_equations
 from ._text import significant as significant
-from ._units import PURE_NUMBER as PURE_NUMBER
 from ._units import CoefficientUnits as CoefficientUnits
 from ._units import units_of_field as units_of_field

@@ -15,6 +15,7 @@ import numpy as np
 from .._common.arrays import Mask
 from .._common.errors import InputError
 from .._common.notation import derivative_name, left_side, next_values
+from ..data import PURE_NUMBER
 from ..field.hybrid import HybridField
 from ..terms import (
     Expression,
@@ -26,7 +27,7 @@ from ..terms import (
     parameters_of,
     to_text,
 )
-from ._units import PURE_NUMBER, CoefficientUnits
+from ._units import CoefficientUnits
 
 _GREEK_NAMES = (
     "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau "

@@ -19,9 +19,6 @@ from ..terms import (
     unit_with_numbers,
 )
 
-PURE_NUMBER = "1"
-"""The unit of a pure number. It is not printed behind coefficients."""
-
 
 @final
 @dataclass(frozen=True, eq=False)

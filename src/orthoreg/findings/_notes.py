@@ -4,8 +4,8 @@ import math
 from collections.abc import Mapping, Sequence
 
 from .._common.notation import left_side
-from ..data import Dataset, Delay, PerRun, Relation
-from ..export import PURE_NUMBER, CoefficientUnits
+from ..data import PURE_NUMBER, Dataset, Delay, PerRun, Relation
+from ..export import CoefficientUnits
 from ..matching import Undetermined
 from ..smoothing import find_range_limits
 from . import _limits as limits

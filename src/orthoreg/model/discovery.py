@@ -143,7 +143,8 @@ class DiscoveredModel(AbstractModel):
         -------
         constants
             dictionaries with the keys equation, term, value, low and high. The equation of an inner
-            parameter is None. Ends are None if trajectories do not determine the constant.
+            parameter is None. Ends are None if trajectories do not determine the constant. The key
+            unit is added if it is known, "1" for a pure number.
         """
         refinement = self.refinement_
         intervals = None if refinement is None else refinement.interval()
@@ -152,6 +153,10 @@ class DiscoveredModel(AbstractModel):
         labels = self.equation_labels()
         names = [(left_side(labels[c]), self.feature_names_[k]) for c, k in refinement.places]
         names += [(None, name) for name in refinement.parameters]
+        known, texts = self.coefficient_units_, [""] * len(names)
+        if known is not None:
+            texts = [known.text(c, k) for c, k in refinement.places]
+            texts += [known.of_constant(name) for name in refinement.parameters]
         return [
             {
                 "equation": equation,
@@ -159,9 +164,10 @@ class DiscoveredModel(AbstractModel):
                 "value": float(value),
                 "low": float(low) if np.isfinite(low) else None,
                 "high": float(high) if np.isfinite(high) else None,
+                **({"unit": unit} if unit else {}),
             }
-            for (equation, term), value, (low, high) in zip(
-                names, refinement.values, intervals, strict=True
+            for (equation, term), value, (low, high), unit in zip(
+                names, refinement.values, intervals, texts, strict=True
             )
         ]
 

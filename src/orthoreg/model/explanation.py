@@ -15,8 +15,8 @@ from .._common.html import html_lines, html_sentences, html_table
 from .._common.notation import left_side, next_values
 from .._common.parallel import one_thread
 from .._common.scikit import clone
-from ..data import AnyRows, Dataset, Units, units_of
-from ..export import PURE_NUMBER, equation_mathml, significant, typeset_sentence
+from ..data import AnyRows, Dataset, units_of
+from ..export import equation_mathml, significant, typeset_sentence
 from ..findings._words import interval, whole_percent
 from ..losses import Weak
 from ..matching import judge
@@ -28,7 +28,6 @@ from ..search.formulas import (
     EquationProposals,
     Measurements,
     ModelSearch,
-    ParametricTerm,
     ProposalConstant,
     RowSearch,
     ScoredCandidate,
@@ -39,17 +38,15 @@ from ..search.formulas import (
     proposals_by_trajectories,
     rows_as_measurements,
     short_terms,
+    term_units,
 )
 from ..search.rows import Chosen
 from ..terms import (
     AbstractLibrary,
     PerState,
     Terms,
-    UnitAlgebra,
     as_library,
-    like_terms,
     to_text,
-    unit_with_numbers,
 )
 from . import _limits as limits
 from .model import AbstractModel
@@ -229,7 +226,10 @@ class Proposal:
             "inside": self.inside,
             "outside": self.outside,
             "probability": self.probability,
-            "constants": [dict(vars(record)) for record in self.constants],
+            "constants": [
+                {key: value for key, value in vars(record).items() if key != "unit" or value}
+                for record in self.constants
+            ],
             "alternatives": [dict(vars(record)) for record in self.alternatives],
             "changes": {name: list(pair) for name, pair in self.changes.items()},
         }
@@ -330,7 +330,7 @@ def describe_proposal(proposal: Proposal, *, in_full: bool = True) -> str:
         f"{whole_percent(proposal.probability)} of resamples",
     ]
     lines += [
-        f"    {constant.name}: {constant.value:.5g}"
+        f"    {constant.name}: {constant.value:.5g}{f' {constant.unit}' * bool(constant.unit)}"
         + (" (a simple number)" if constant.is_snapped else "")
         + f", 95% interval {interval(constant.low, constant.high)}"
         for constant in proposal.constants
@@ -500,12 +500,7 @@ def _proposal(model: AbstractModel, judged: EquationProposals, scored: ScoredCan
         model.output_names_[candidate.output],
         " + ".join(terms),
         terms,
-        equation_text(
-            labels[candidate.output],
-            candidate,
-            judged.equation.rows.units,
-            model.output_names_[candidate.output],
-        ),  # fmt: skip
+        equation_text(labels[candidate.output], candidate, judged.equation.rows),
         judged.base.score - scored.score,
         evidence.inside,
         evidence.outside,
@@ -530,28 +525,15 @@ def _coefficients(model: AbstractModel, output: int) -> dict[str, float]:
     }
 
 
-def _unit_text(units: Units | None, output: str, term: ParametricTerm, values: Any) -> str:
-    """Return the unit of a term's coefficient with its brackets, empty for a pure number."""
-    if units is None:
-        return ""
-    formula, algebra = term.expression, UnitAlgebra(units)
-    unit = algebra.of(formula) if like_terms([formula], algebra)[0] else None
-    unit = unit_with_numbers(term.at(values), units) if unit is None else unit
-    rate = units.rate(output)
-    text = "" if unit is None or rate is None else units.text(rate / unit)
-    return "" if text in ("", PURE_NUMBER) else f" [{text}]"
-
-
-def equation_text(
-    label: str, candidate: Candidate, units: Units | None = None, output: str = ""
-) -> str:
+def equation_text(label: str, candidate: Candidate, rows: Measurements | None = None) -> str:
     """Return a candidate as a line: theta'' = -1.000 sin(theta) + 0.3000 cos(3*theta)."""
     text = ""
     for term, values, w in zip(
         candidate.fit.terms, candidate.fit.values, candidate.fit.coefficients, strict=True
     ):
         name = to_text(term.at([float(f"{v:.4g}") for v in values]))
-        size = significant(abs(float(w)), 4) + _unit_text(units, output, term, values)
+        unit = "" if rows is None else term_units(rows, candidate.output, term, values)[0]
+        size = significant(abs(float(w)), 4) + f" [{unit}]" * bool(unit)
         name = f"({name})" if name[0].isdigit() else name  # 2 (1/(1 + x)), not 2 1/(1 + x)
         body = size if name == "(1)" else f"{size} {name}"
         sign = "-" if w < 0 else "+"

@@ -44,7 +44,9 @@ def unit_algebra(
     outputs = schema.state_names if outputs is None else tuple(outputs)
     rates = {f"{name}'": units.rate(name) for name in outputs}
     units = replace(units, of={**units.of, **rates})
-    algebra = UnitAlgebra(units, _given(() if physics is None else physics.units))
+    delays = {delay.delay: units.of.get(schema.time_name) for delay in schema.delays}
+    given = {name: unit for name, unit in delays.items() if unit is not None}
+    algebra = UnitAlgebra(units, given | _given(() if physics is None else physics.units))
     _check_velocities(algebra, schema)
     checks = _Checks(physics, schema, outputs, algebra)
     for _ in range(_PASSES if physics is not None else 1):

@@ -6,8 +6,8 @@ from typing import final
 import numpy as np
 
 from ..._common.notation import rate_unit
+from ...data import PURE_NUMBER
 from ...export import (
-    PURE_NUMBER,
     MathEquation,
     math,
     math_equations,

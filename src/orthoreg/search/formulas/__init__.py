@@ -14,10 +14,10 @@ from ._evidence import points_around as points_around
 from ._evidence import proposals_by_rows as proposals_by_rows
 from ._evidence import proposals_by_trajectories as proposals_by_trajectories
 from ._evidence import short_terms as short_terms
+from ._evidence import term_units as term_units
 from ._measurements import Measurements as Measurements
 from ._models import ModelSearch as ModelSearch
 from ._models import SearchInput as SearchInput
-from ._parametric_term import ParametricTerm as ParametricTerm
 from ._proposals import EquationResult as EquationResult
 from ._proposals import RowSearch as RowSearch
 from ._ranking import Combination as Combination

@@ -8,12 +8,14 @@ from typing import final
 import numpy as np
 from jaxtyping import Bool, Float
 
-from ...data import Extent
+from ...data import PURE_NUMBER, Extent
 from ...matching import Misfit, max_noise_ratio
-from ...terms import parameters_of, to_text
+from ...terms import UnitAlgebra, parameters_of, to_text, unit_with_numbers
 from . import _limits as limits
 from ._candidates import Candidate, interval_half, scored_fit
 from ._equation import DictionaryProblem
+from ._measurements import Measurements
+from ._parametric_term import ParametricTerm
 from ._projection import project
 from ._proposals import EquationResult
 from ._ranking import RankedModel, column_of
@@ -203,13 +205,15 @@ def _intervals(
 @dataclass(frozen=True)
 class ProposalConstant:
     """A number in a proposal with its 95% interval. If `is_snapped`, the number is a simple number
-    that replaces an estimate, and the interval belongs to this estimate."""
+    that replaces an estimate, and the interval belongs to this estimate. `unit` is empty if it is
+    unknown or for a pure number."""
 
     name: str
     value: float
     low: float
     high: float
     is_snapped: bool = False
+    unit: str = ""
 
 
 @final
@@ -256,7 +260,7 @@ def gather_evidence(
         _share(residuals, inner, equation.count),
         _share(residuals, ~inner, equation.count),
         _preferred(equation, base, proposed),
-        constants(judged),
+        constants(judged, equation.rows),
         alternatives(equation, judged, judgement.proposals),
         _changes(before, proposed),
         partial_residual(equation, proposed),
@@ -298,7 +302,7 @@ def residual(
     return equation.target - phi @ w
 
 
-def constants(judged: ScoredCandidate) -> tuple[ProposalConstant, ...]:
+def constants(judged: ScoredCandidate, rows: Measurements) -> tuple[ProposalConstant, ...]:
     """Return the coefficients of new terms and the parameters inside them."""
     candidate, intervals = judged.candidate, judged.intervals
     errors = candidate.standard_errors()
@@ -306,15 +310,38 @@ def constants(judged: ScoredCandidate) -> tuple[ProposalConstant, ...]:
     for k, text in zip(candidate.new, short_terms(candidate), strict=True):
         term, values = candidate.fit.terms[k], candidate.fit.values[k]
         w = float(candidate.fit.coefficients[k])
+        unit, units = term_units(rows, candidate.output, term, values)
         by_rows = _interval(f"coefficient of {text}", w, float(errors[k]))
+        by_rows = replace(by_rows, unit=unit)
         result.append(_with_ends(by_rows, intervals.get((k, None))))
         for i, (name, value) in enumerate(zip(term.parameters, values, strict=True)):
             label = f"{name} in {to_text(term.expression)}"
             estimate = candidate.snapped.get((k, i), (value, interval_half(candidate, (k, i))))
             constant = _interval(label, *estimate)
-            constant = replace(constant, value=value, is_snapped=candidate.fit.held[k][i])
+            constant = replace(
+                constant, value=value, is_snapped=candidate.fit.held[k][i], unit=units.get(name, "")
+            )
             result.append(_with_ends(constant, intervals.get((k, i))))
     return tuple(result)
+
+
+def term_units(
+    rows: Measurements, output: int, term: ParametricTerm, values: Sequence[float]
+) -> tuple[str, dict[str, str]]:
+    """Return the units of a term's coefficient and of its parameters, without unknown units and
+    those of pure numbers."""
+    if rows.units is None:
+        return "", {}
+    algebra, unit = UnitAlgebra(rows.units), None
+    if all(rows.combine_like([term.expression])):
+        unit = algebra.of(term.expression)
+    if unit is None:
+        unit = unit_with_numbers(term.at(values), rows.units)
+    rate = rows.units.rate(rows.outputs[output])
+    found = {"": None if unit is None or rate is None else rate / unit} | algebra.constants
+    texts = {name: rows.units.text(unit) for name, unit in found.items()}
+    texts = {name: text for name, text in texts.items() if text not in ("", PURE_NUMBER)}
+    return texts.pop("", ""), texts
 
 
 def _with_ends(
