@@ -9,7 +9,7 @@ from benchmarks.revision import source_revision
 from ._page import page, render
 from ._ten import SYSTEMS
 
-__all__ = ["measure", "page", "render"]
+__all__ = ["measure", "page", "render", "with_rows"]
 
 CPU_LIMIT = 300.0  # seconds for a case
 SEEDS = 5
@@ -35,6 +35,11 @@ def cases(seeds: int = SEEDS) -> list[Case]:
         ("Henon map", "henon", {}),
         ("Ricker map", "ricker", {}),
         ("Ricker map, discovered", "ricker_discovered", {}),
+        ("Genesio-Tesi jerk flow, order 3", "genesio_tesi", {}),
+        ("motor with slow current, order 3", "motor", {}),
+        ("van der Pol from x, nothing given", "van_der_pol", {}),
+        ("Rossler from x and y, nothing given", "rossler_two", {}),
+        ("advice on a missing state", "advice", {}),
     ]
     once: list[tuple[str, str, Case]] = [
         ("flu in a boarding school", "flu", {}),
@@ -54,9 +59,10 @@ def cases(seeds: int = SEEDS) -> list[Case]:
 
 def run_case(case: Case) -> dict[str, Any]:
     """Return the result of one case."""
-    from . import _cases
+    from . import _cases, _orders
 
-    return getattr(_cases, case["function"])(case)
+    module = _orders if hasattr(_orders, case["function"]) else _cases
+    return getattr(module, case["function"])(case)
 
 
 def measure(
@@ -81,3 +87,12 @@ def measure(
         "cpu_limit": cpu_limit,
         "rows": [case | done[case["id"]] for case in chosen],
     }
+
+
+def with_rows(record: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
+    """Return a record with the rows of another one added or replaced, in the order of the cases.
+    Added rows keep their revision."""
+    rows = {row["id"]: row for row in record["rows"]}
+    rows |= {row["id"]: row | {"revision": new["revision"]} for row in new["rows"]}
+    order = [case["id"] for case in cases() if case["id"] in rows]
+    return record | {"rows": [rows[name] for name in order]}

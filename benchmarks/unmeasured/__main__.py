@@ -1,4 +1,7 @@
-"""Run some of the cases: `python -m benchmarks.unmeasured --only Lorenz,flu --out out.json`."""
+"""Run some of the cases: `python -m benchmarks.unmeasured --only Lorenz,flu --out out.json`.
+
+Other rows of an existing record are kept.
+"""
 
 import json
 
@@ -14,6 +17,8 @@ def main() -> None:
         chosen.only, chosen.limit, chosen.seeds, chosen.workers, chosen.cpu_limit,
         chosen.out.with_suffix(".jsonl"), chosen.stored,
     )  # fmt: skip
+    if chosen.only and chosen.out.exists():
+        record = unmeasured.with_rows(json.loads(chosen.out.read_text()), record)
     chosen.out.write_text(json.dumps(record, indent=1) + "\n")
     print(unmeasured.page(record))
 

@@ -36,6 +36,18 @@ ABOUT = {
     "Henon map": "500 rows with 1% noise, library `poly(3)`.",
     "Ricker map": "500 rows with 1% noise, library `poly(2) + x*exp(-c*x)`.",
     "Ricker map, discovered": "The same rows without a library: `og.discover(data).best`.",
+    "Genesio-Tesi jerk flow, order 3": "1,000 rows of x with 2% noise, "
+    "`x''' = -x - 1.1 x' - 0.44 x'' + x**2`; `order=3`, library `poly(2)`.",
+    "motor with slow current, order 3": "1,200 rows of the angle with 1% noise, and of a stepped "
+    "voltage, `a''' = -1.5 a - 2.5 a' - 3 a'' + 4 u`; `order=3`, library `poly(2)`.",
+    "van der Pol from x, nothing given": "600 rows of x with 2% noise, "
+    "`x' = 1.2 (x - x**3/3 - y)`, `y' = x/1.2`; `hidden=[\"h\"]` without equations, library "
+    "`poly(3)`. h is x', so `h' = -x + 1.2 h - 1.2 x**2 h`.",
+    "Rossler from x and y, nothing given": '1,000 rows of x and y with 1% noise; `hidden=["h"]` '
+    "without equations, library `poly(2)`. The fit must find that h is x' and not y'.",
+    "advice on a missing state": "The jerk flow and van der Pol's x of the cases above, and a "
+    "relaxation driven by random steps that are not measured, fitted as they are. The advice must "
+    "name the order that helps, and none if none does.",
     "cost of a hidden state": "1,000 rows of prey with 2% noise, predators hidden, six constants.",
     "cost of constants per run": "100 runs of 100 rows of pendulums of different length. The "
     "shared fit has pendulums of equal length.",
@@ -75,8 +87,11 @@ def page(record: Row) -> str:
     text += _overview(rows)
     for name in _names(rows):
         if not name.startswith(TEN):
-            text += f"\n## {name[0].upper()}{name[1:]}\n\n{ABOUT[name]}\n\n"
-            text += _checks([row for row in rows if row["case"] == name])
+            these = [row for row in rows if row["case"] == name]
+            revisions = {row["revision"] for row in these if "revision" in row}
+            text += f"\n## {name[0].upper()}{name[1:]}\n\n{ABOUT[name]}"
+            text += f" Revision {', '.join(sorted(revisions))}." * bool(revisions) + "\n\n"
+            text += _checks(these)
     text += (
         "\n## Identifiability\n\nTen systems with a hidden state and 1% noise; in half of them, "
         "the data do not determine all constants. An answer is correct if `undetermined_` names "
