@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from . import __version__
 from ._common.errors import InputError
 from ._common.files import atomic_write
-from ._common.notation import left_side
+from ._common.notation import derivative_name, left_side
 from ._common.parallel import one_thread
 from ._common.scikit import check_is_fitted
 from .data import Dataset
@@ -302,21 +302,27 @@ def _reading(data: Dataset | None) -> str:
     if data is None or "." not in data.source:
         return "...  # the runs, as a Dataset"
     named = f"states={list(data.schema.measured_states)!r}"
-    if data.velocity_of:
+    hidden = [name for name in data.schema.hidden if name not in data.schema.per_run_names]
+    derived = [
+        rate
+        for state, rate in data.velocity_of.items()
+        if rate in data.estimated and rate.rstrip("_") != derivative_name(state)
+    ]
+    if derived and derived == list(data.estimated):  # hidden states of which nothing is known
+        hidden = [*derived, *hidden]
+    elif data.velocity_of:
         known = {*data.velocity_of, *data.velocity_of.values(), *data.hidden}
         states = [name for name in data.state_names if name not in known]
         pairs = data.schema.positions
         positions = pairs if any(pairs.values()) else list(pairs)
         named = f"positions={positions!r}" + (f", states={states!r}" if states else "")
-    named += f", order={data.schema.order}" if data.schema.order > 2 else ""
+        named += f", order={data.schema.order}" if data.schema.order > 2 else ""
     is_counted = data.discrete and data.time_name == COUNTED
     times = [] if is_counted else [f"time={data.time_name!r}"]
     parts = [repr(data.source), *times, named]
     inputs = list(data.schema.measured_inputs)
     parts += [f"inputs={inputs!r}"] if inputs else []
     parts += [f"group={data.group_name!r}"] if data.group_name else []
-    constants = {constant.name for constant in data.schema.per_run}
-    hidden = [name for name in data.schema.hidden if name not in constants]
     parts += [f"hidden={hidden!r}"] if hidden else []
     parts += [f"covariates={list(data.covariate_names)!r}"] if data.covariates is not None else []
     parts += ["discrete=True"] if data.discrete else []

@@ -1,5 +1,6 @@
 """`--positions`: fits, simulations and evaluations from tables that hold no velocities."""
 
+import html
 import json
 import re
 
@@ -121,3 +122,16 @@ def test_order(tmp_path, capsys):
     capsys.readouterr()
     assert run(["fit", str(path), *options, "--order", "9"]) == 2
     assert "--order must be a whole number from 2 to 4; got 9." in capsys.readouterr().err
+
+
+def test_a_hidden_state_without_equation(tmp_path, capsys):
+    path, t = tmp_path / "wave.csv", 0.05 * np.arange(400)
+    write_table(path, {"t": t, "x": np.cos(2 * t)})
+    options = ["--time", "t", "--states", "x", "--library", "poly(1)", "--out", str(tmp_path)]
+    assert run(["fit", str(path), *options, "--hidden", "h"]) == 0
+    assert (tmp_path / "equations.txt").read_text() == "x' = h\nh' = -4.000 x\n"
+    report = html.unescape((tmp_path / "report.html").read_text())
+    assert "time='t', states=['x'], hidden=['h'])" in report
+    capsys.readouterr()
+    assert run(["evaluate", str(tmp_path / "wave.orthoreg"), str(path), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["forecast_error"] < 1e-3

@@ -36,7 +36,8 @@ class HigherOrder:
         if gain is None:
             return None
         labels = [self.labels[c] for c in self.equations]
-        return gain.after / gain.before, _advice(labels, gain, self.data.time_name)
+        unit = self.data.units.get(self.data.time_name, "time units")
+        return gain.after / gain.before, _advice(labels, gain, unit)
 
     @property
     def failure(self) -> str:
@@ -74,7 +75,7 @@ def higher_order(
     return HigherOrder(free, seen.labels, data, OrderTrials(recipe, data, names))
 
 
-def _advice(labels: Sequence[str], gain: OrderGain, time_name: str) -> Advice:
+def _advice(labels: Sequence[str], gain: OrderGain, time_unit: str) -> Advice:
     """Return advice on a higher order of some states and what it gains."""
     many, order = len(gain.states) > 1, gain.order
     role = "positions, whose velocities" if many else "a position, whose velocity"
@@ -84,7 +85,7 @@ def _advice(labels: Sequence[str], gain: OrderGain, time_name: str) -> Advice:
         "second-order" if order == 2 else "missing-variable",
         f"{rates(labels)} {'is' if len(labels) == 1 else 'are'} not a function of the given "
         f"columns. With equations of order {order} in {listed(gain.states)}, forecasts of held-out "
-        f"rows over {gain.time:.3g} {time_name} are off by {percent(gain.after)} instead of "
+        f"rows over {gain.time:.3g} {time_unit} are off by {percent(gain.after)} instead of "
         f"{percent(gain.before)}. Give {listed(gain.states)} as {role} need not be measured: "
         f"--positions {','.join(gain.states)}{option} on the command line, Dataset.from_positions "
         f"or read_table({call}) in Python.",
