@@ -7,7 +7,7 @@ import torture_attacks  # noqa: F401  registers the attacks below
 from torture_attacks import __file__ as ATTACKS_FILE
 
 from torture._attack import ATTACKS, all_attacks, attack
-from torture._page import page
+from torture._page import DOCS, RECORD, page
 from torture._run import run_attacks
 
 
@@ -55,6 +55,13 @@ def test_the_page_names_attacks_failures_and_promises(monkeypatch):
     assert "| | all | 7 | 3 | 1 |" in text
     assert "raw-error, trial 2 (1 times): `ValueError: cannot reshape" in text
     assert "- **refusal**: Wrong input is refused." in text
+
+
+def test_the_page_is_that_of_its_record():
+    record = json.loads(RECORD.read_text())
+    assert DOCS.read_text() == page(record)
+    assert sum(entry["broken"] for entry in record["attacks"]) == 0
+    assert {entry["name"] for entry in record["attacks"]} <= set(all_attacks())
 
 
 def test_attacks_have_a_promise_and_a_unique_name():

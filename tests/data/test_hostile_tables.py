@@ -214,3 +214,10 @@ def test_a_workbook_without_values_in_most_cells_is_read(tmp_path):
     path = tmp_path / "runs.xlsx"
     frame.to_excel(path, index=False)
     assert read_table(path, "t", ["x"]).n_samples == 40
+
+
+@pytest.mark.parametrize("options", [{}, {"discrete": True}, {"fill": True}])
+def test_repairs_that_leave_no_piece_are_refused(options):
+    table = {"t": np.array([0.0, 1.0] * 4), "x": np.arange(8.0)}
+    with pytest.raises(DataError, match="every piece has fewer than 3 rows"):
+        read_table(table, "t", ["x"], repair=True, **options)

@@ -38,6 +38,7 @@ def physics(tmp_path, text):
         ("equations = " + "[" * 5000, "nested too deeply"),
         ("relations = [" + "'x'," * 40_000 + "]", "larger than 100000 bytes"),
         ("\x00", "is not a TOML file"),
+        ("[values]\ng = " + "1" * 5000, "is not a TOML file"),
     ],
 )
 def test_wrong_types_are_refused(tmp_path, text, words):

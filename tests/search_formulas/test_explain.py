@@ -1,6 +1,7 @@
 """`explain`: proposals for fitted models, accepted, saved, printed, or none."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -254,3 +255,22 @@ def test_many_proposals_for_one_equation_leave_room_for_those_of_others():
     first = {one.equation: one.formula for one in reversed(found.proposals)}
     assert first == {"a": "sqrt(a)", "b": "sqrt(a)"}
     assert len(found.proposals) <= 8
+
+
+def test_numbers_in_library_terms_are_rounded_in_proposals():
+    """K is an estimate with sixteen digits."""
+    t = np.linspace(0, 8, 120)
+
+    def rate(_, x):
+        return [1.5 - 2 * x[0] / (0.37 + x[0]) - 0.3 * x[0] * np.sin(1.7 * x[0])]
+
+    runs = [
+        solve_ivp(rate, (0, 8), [start], t_eval=t, rtol=1e-10, atol=1e-12).y.T
+        for start in (0.1, 1.0, 2.5, 4.0)
+    ]
+    data = og.Dataset.from_arrays(runs, t, names=["S"])
+    found = og.OrthoReg("poly(1) + S/(K + S)").fit(data).explain(data)
+    assert found.proposals
+    for proposal in found.proposals:
+        numbers = re.findall(r"\d+\.\d+", " ".join([proposal.text, *proposal.changes]))
+        assert max(len(number.replace(".", "").lstrip("0")) for number in numbers) <= 5

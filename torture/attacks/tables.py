@@ -35,9 +35,15 @@ _READ_AS = (
 def times(rng: np.random.Generator) -> list[str]:
     """Return times as numbers, dates, clock times, durations or counts."""
     steps = np.arange(ROWS)
-    match rng.integers(7):
+    match rng.integers(10):
         case 0:
             return [f"{0.1 * step:.3f}" for step in steps]
+        case 7:  # times that start again
+            return [f"{step % rng.integers(1, 9)}" for step in steps]
+        case 8:  # gaps
+            return [f"{step + 1000 * (step // rng.integers(1, 9))}" for step in steps]
+        case 9:
+            return [f"{value:.6g}" for value in rng.choice([0.0, 1.0, 1e300, 1e-300], ROWS)]
         case 1:
             return [f"2024-03-01T12:{step:02}:00" for step in steps]
         case 2:

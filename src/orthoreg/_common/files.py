@@ -47,11 +47,16 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
             f"The folder '{target.parent}' for the file '{target.name}' does not exist."
         )
     _remove_abandoned(target)
-    with _temporary(target) as (stream, temporary):
-        yield stream
-        stream.flush()
-        os.fsync(stream.fileno())
-        os.replace(temporary, target)
+    try:
+        with _temporary(target) as (stream, temporary):
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+            os.replace(temporary, target)
+    except OSError as error:
+        if error.errno is not None and error.filename is None:  # such as a full disk
+            error.filename = str(target)
+        raise
 
 
 @contextmanager

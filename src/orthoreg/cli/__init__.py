@@ -75,8 +75,9 @@ def _code_of(error: BaseException, program: str, reword: Callable[[str], str]) -
     if isinstance(error, InputError | MissingExtraError | TrainingError):
         return _refuse(reword(str(error)))
     if isinstance(error, MemoryError):
+        cause = f": {error}" if str(error) else ""
         return _refuse(
-            f"There is not enough memory: {error}. Use fewer rows, terms or random features."
+            f"There is not enough memory{cause}. Use fewer rows, terms or random features."
         )
     if isinstance(error, OSError):
         return _refuse(

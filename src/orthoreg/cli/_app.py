@@ -8,6 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
+from .._common.typed import printable
+
 app = typer.Typer(
     rich_markup_mode="rich",
     help="Equations, a neural residual orthogonal to them, and forecasts, from time series.",
@@ -18,7 +20,7 @@ ARGUMENTS: ContextVar[tuple[str, ...]] = ContextVar("command-line arguments", de
 
 def command_line() -> str:
     """Return the running command as shell input."""
-    return shlex.join(["orthoreg", *ARGUMENTS.get()])
+    return printable(shlex.join(["orthoreg", *ARGUMENTS.get()]))
 
 
 def _existing_model(path: Path) -> Path:

@@ -77,14 +77,15 @@ def read_fields(path: str | os.PathLike[str]) -> dict[str, Any]:
     try:
         with file.open("rb") as stream:
             content = stream.read(MAX_FILE + 1)
-        if len(content) > MAX_FILE:
-            raise InputError(f"physics='{path}' is larger than {MAX_FILE} bytes.")
-        given = tomllib.loads(content.decode())
     except OSError as error:
         raise InputError(f"physics='{path}' cannot be read: {error.strerror}.") from None
+    if len(content) > MAX_FILE:
+        raise InputError(f"physics='{path}' is larger than {MAX_FILE} bytes.")
+    try:
+        given = tomllib.loads(content.decode())
     except RecursionError:
         raise InputError(f"physics='{path}' is not a TOML file: it is nested too deeply.") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except ValueError as error:  # of TOML, of the encoding, or of a number with very many digits
         raise InputError(f"physics='{path}' is not a TOML file: {error}.") from None
     for name in given:
         if name not in _READERS:

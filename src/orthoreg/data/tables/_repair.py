@@ -71,6 +71,11 @@ def repair_runs(
             (f"{label}.{number}" if len(long) > 1 else label, rows.start + part)
             for number, part in enumerate(long, 1)
         ]
+    if not pieces:
+        raise DataError(
+            f"{source}: after cuts where '{time_name}' starts again or has a gap, every piece has "
+            f"fewer than {MIN_VELOCITY_ROWS} rows. Check the times, or pass a larger gap=..."
+        )
     repaired, counts["doubled"] = _averaged(runs, pieces)
     return repaired, notes + _repair_notes(counts, gap)
 
