@@ -173,3 +173,28 @@ def test_what_cannot_be_updated_is_refused():
         swinging(swings(0)).update(*rows(1))
     with pytest.raises(InputError, match="sums over the old rows"):
         model.adapt(*rows(1)).update(*rows(2))
+
+
+def test_models_with_hidden_states_and_of_some_targets_are_updated():
+    t = np.arange(0, 30, 0.2)
+    equations = {"prey": "a*prey - 0.4*prey*hunters", "hunters": "c*prey*hunters - d*hunters"}
+
+    def hunted(seed):
+        rng = np.random.default_rng(seed)
+        x = solve_ivp(
+            lambda t, x: [1.1 * x[0] - 0.4 * x[0] * x[1], 0.1 * x[0] * x[1] - 0.4 * x[1]],
+            (0, t[-1]), rng.uniform([8.0, 3.0], [11.0, 6.0]), t_eval=t, rtol=1e-8,
+        ).y.T[:, :1]  # fmt: skip
+        x = x + 0.1 * rng.standard_normal(x.shape)
+        return og.Dataset.from_arrays(x, t, names=["prey"], hidden=["hunters"])
+
+    model = og.OrthoReg(physics=og.Physics(equations=equations)).fit(hunted(0))
+    updated = model.update(hunted(1))
+    assert not updated.drift_.detected
+    for name, value in {"a": 1.1, "c": 0.1, "d": 0.4}.items():
+        assert np.ptp(updated.parameter_intervals_[name]) < np.ptp(model.parameter_intervals_[name])
+        assert updated.parameters_[name] == pytest.approx(value, rel=0.05)
+    z, y = rows(0)
+    half = og.OrthoReg(LIBRARY, og.Zero()).fit(z, y[:, 1:])
+    z, y = rows(1)
+    assert not half.update(z, y[:, 1:]).drift_.detected

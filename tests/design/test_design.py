@@ -211,6 +211,19 @@ def test_wrong_requests_are_refused(model, arguments, options, message):
         model.next_experiment(*arguments, **options)
 
 
+def test_a_map_takes_its_own_step():
+    rng, x = np.random.default_rng(0), [[0.3, 0.2]]
+    for _ in range(200):
+        x.append([1 - 1.2 * x[-1][0] ** 2 + x[-1][1], 0.3 * x[-1][0]])
+    noisy = np.array(x) + 0.005 * rng.standard_normal((201, 2))
+    henon = og.OrthoReg().fit(og.Dataset.from_arrays(noisy, names=["a", "b"], discrete=True))
+    proposal = henon.next_experiment({"a": (-0.5, 0.5)}, runs=1, horizon=50, step=1)
+    assert len(proposal.times) == 51
+    assert all(0 < width < 1 for width in proposal.expected_shrinkage.values())
+    with pytest.raises(InputError, match="step must be 1, the step of the map; got 0.5"):
+        henon.next_experiment({"a": (-0.5, 0.5)}, runs=1, horizon=50, step=0.5)
+
+
 def test_the_command_writes_the_table(model, tmp_path, capsys):
     path, out = tmp_path / "m.orthoreg", tmp_path / "next.csv"
     model.save(path)

@@ -10,7 +10,7 @@ from jaxtyping import Float
 from .. import design
 from .._common.errors import InputError, quoted, suggestion
 from ..control import MIN_NOISE, refuse_delays, refuse_time, stds_by_name
-from ..data import Dataset, as_numbers
+from ..data import EQUAL_MAP_STEPS, Dataset, as_numbers
 from ..matching import MATCH_GROWTH, RunSensitivities, run_sensitivities
 from .model import AbstractModel
 
@@ -101,6 +101,10 @@ def _check(model: AbstractModel, request: Request) -> None:
         raise InputError(
             f"step must be positive and smaller than horizon; got step={request.step!r} and "
             f"horizon={request.horizon!r}."
+        )
+    if schema.step is not None and abs(request.step / schema.step - 1) > EQUAL_MAP_STEPS:
+        raise InputError(
+            f"step must be {schema.step:g}, the step of the map; got {request.step!r}."
         )
     if request.horizon / request.step > design.MAX_ROWS:
         raise InputError(

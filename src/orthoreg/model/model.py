@@ -232,7 +232,6 @@ class AbstractModel(AbstractWorkflow, AbstractEstimator):
         (False, True)
         """
         check_is_fitted(self)
-        self._check_equations()
         from .updating import updated_fit
 
         return copy(self)._hold(updated_fit(self, X, y, t, u, forgetting))

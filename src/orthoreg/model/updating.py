@@ -22,7 +22,7 @@ from ..matching import Uncertainty
 from ..terms import parameter_bounds
 from .learning import model_trajectories
 from .model import AbstractModel
-from .validation import known_dataset, training_rows
+from .validation import in_states_of, known_dataset, training_rows
 
 
 def updated_fit(model: AbstractModel, X: Any, y: Any, t: Any, u: Any, forgetting: Any) -> Fit:
@@ -48,6 +48,8 @@ def updated_fit(model: AbstractModel, X: Any, y: Any, t: Any, u: Any, forgetting
             )
         assert estimates is not None
         data = model_trajectories(model, X, t, u, "update()")
+        if model.schema_.hidden:
+            data = in_states_of(model, data)
         bounds = parameter_bounds(recipe.library) | known.parameter_bounds
         result = updated_from_trajectories(
             fit.field, matched.uncertainty, data, model.input_interpolation_, bounds, known,
