@@ -31,7 +31,7 @@ from ._checks import (
     check_not_tiny,
     warn_constant,
 )
-from ._extent import subsample_runs
+from ._extent import content_order, subsample_runs
 from ._limits import EQUAL_MAP_STEPS, GAP
 from ._schema import FromSchema, Note, PerRun, Schema, html_overview
 
@@ -391,11 +391,34 @@ class Dataset:
         return self[subsample_runs(self.run_lengths)]
 
     @cached_property
+    def sorted_runs(self) -> "Dataset":
+        """The runs in an order that depends on their content alone, for results that must not
+        depend on the order in which runs were given: splits, samples and sums. Large tables, which
+        can be read in chunks, keep their order."""
+        return self if self.sample is not self else self[self._content_order]
+
+    @cached_property
+    def _content_order(self) -> Int[np.ndarray, " R"]:
+        if self.n_runs < 2:
+            return np.arange(self.n_runs)
+        columns = self.states[:, self.is_measured]
+        if self.inputs is not None:
+            columns = np.hstack([columns, self.inputs])
+        return content_order(columns, self.offsets)
+
+    @cached_property
     def plan(self) -> "Plan":
         """Noise, outliers, smoothing and windows, decided once on the sample."""
         from ._plan import Plan
 
-        return Plan(self, None if self.sample is self else self.sample.plan)
+        if self.sample is not self:
+            return Plan(self, self.sample.plan)
+        ordered = self.sorted_runs
+        if ordered is self:
+            return Plan(self)
+        rank = np.argsort(self._content_order)
+        rows = ordered.offsets[rank][self.run_of_row] + np.arange(self.n_samples)
+        return Plan(self, ordered.plan, rows - self.offsets[self.run_of_row])
 
     def once(self, key: Any, compute: "Callable[[Dataset], T]") -> T:
         """Return `compute(self)`, computed once for each `key`."""

@@ -3,6 +3,7 @@
 import operator
 from dataclasses import dataclass, replace
 from functools import reduce
+from itertools import pairwise
 from typing import Any, final
 
 import numpy as np
@@ -168,3 +169,30 @@ def subsample_runs(lengths: Int[np.ndarray, " R"]) -> Int[np.ndarray, " S"]:
     long_lengths = np.where(lengths >= MIN_POLYNOMIAL_ROWS, lengths, total)
     candidates = np.concatenate([chosen, [np.argmin(lengths), np.argmin(long_lengths)]])
     return np.unique(candidates[candidates < count])
+
+
+def content_order(
+    values: Float[np.ndarray, "N C"], offsets: Int[np.ndarray, " R_plus_1"]
+) -> Int[np.ndarray, " R"]:
+    """Return the order of runs by the distance of their ends from the mean.
+
+    It does not depend on the given order of runs, and not on the units and the order of columns,
+    which change distances only by rounding. Runs at the same distance are ordered by their values.
+    """
+    first, last = offsets[:-1], offsets[1:] - 1
+    ends = np.hstack([values[first], values[last]])
+    ordered = np.sort(ends, axis=0)  # sums over runs in their given order would round differently
+    center, spread = ordered.mean(axis=0), ordered.std(axis=0)
+    varies = ordered[0] < ordered[-1]
+    distance = np.square((ends - center)[:, varies] / spread[varies]).sum(axis=1)
+    keys = [
+        (float(f"{square:.{limits.ORDER_DIGITS}g}"), length, row)
+        for square, length, row in zip(
+            distance.tolist(), (last - first).tolist(), ends.tolist(), strict=True
+        )
+    ]
+    order = sorted(range(len(keys)), key=keys.__getitem__)
+    if any(keys[i] == keys[j] for i, j in pairwise(order)):
+        whole = [values[i : j + 1].ravel().tolist() for i, j in zip(first, last, strict=True)]
+        order.sort(key=lambda r: (keys[r], whole[r]))
+    return np.array(order)

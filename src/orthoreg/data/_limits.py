@@ -14,6 +14,10 @@ relative error of a variance is then 1%, sqrt(2 / N)."""
 BRIDGE_ROWS = 5
 """Smoothed rows on each side of values at the limit of a sensor, whose lines are continued."""
 
+ORDER_DIGITS = 9
+"""Significant digits of distances by which runs are ordered. Rounding errors of other units are
+beyond them, so that mirrored runs, whose distances are equal, are ordered by their values."""
+
 MAP_NOISE_ROWS = 3_000
 """Rows from which the noise of a map is estimated. The relative error of a variance is then 3%."""
 

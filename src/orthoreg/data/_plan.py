@@ -81,7 +81,8 @@ def best_half_widths(
             break
         half_width *= limits.WIDTH_RATIO
     widths = {max(limits.FAST_SHARE * best, limits.NARROWEST * step), best}
-    return tuple(sorted(float(f"{width:.3g}") for width in widths))
+    # rounded as multiples of the step, so that no other unit of time gives other windows
+    return tuple(sorted(step * float(f"{width / step:.3g}") for width in widths))
 
 
 def _decision(decide: Callable[["Plan"], T]) -> "cached_property[T]":
@@ -108,7 +109,7 @@ class Plan:
 
     data: Dataset
     parent: "Plan | None" = None
-    rows: Bool[np.ndarray, " M"] | None = None
+    rows: Bool[np.ndarray, " M"] | Int[np.ndarray, " N"] | None = None
     _half_widths: dict[int, tuple[float, ...]] = field(default_factory=dict, init=False)
     _decisions: dict[Callable[[Dataset], Any], Any] = field(default_factory=dict, init=False)
 
@@ -246,6 +247,9 @@ class Plan:
     @cached_property
     def outliers(self) -> Outliers:
         """Outliers of measured states."""
+        if self.parent is not None and self.rows is not None and self.rows.dtype != bool:
+            found = self.parent.outliers  # of the same rows in another order
+            return Outliers(found.is_outlier[self.rows], found.repaired[self.rows], found.columns)
         columns = None if self.parent is None else self.parent.outliers.columns
         if self.data.discrete:  # a row of a map may be far from its neighbours
             columns = np.zeros(self.data.n_states, dtype=bool)

@@ -20,7 +20,7 @@ def forecast_sample(data: Dataset) -> Dataset:
     """Return the runs to forecast: all, or 256 evenly spaced runs if there are more."""
     if data.n_runs <= limits.MAX_FORECASTS:
         return data
-    return data[spaced(data.n_runs, limits.MAX_FORECASTS)]
+    return data.sorted_runs[spaced(data.n_runs, limits.MAX_FORECASTS)]
 
 
 def true_states(data: Dataset, forecasts: Sequence["Rollout"]) -> list[Float[np.ndarray, "T n"]]:

@@ -147,8 +147,9 @@ def summarize(
 
     `forecasts` are forecasts of the runs in `forecast_sample(data)`.
     """
-    counts = _outliers(data) if subject.widths and data is not None else {}
     runs = None if data is None else forecast_sample(data)
+    data = None if data is None else data.sorted_runs
+    counts = _outliers(data) if subject.widths and data is not None else {}
     at_limits = [] if data is None else clipped_values(data)
     if counts and data is not None:
         data = data.plan.clean  # as in the fit

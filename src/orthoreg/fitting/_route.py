@@ -103,8 +103,8 @@ def check_not_tiny(task: Task) -> None:
 
     A product that is itself rounded to zero, such as x**4 for x = 1e-90, is found in larger units.
     """
-    rows = task.observed.subsample(limits.SIZE_ROWS)
-    points, features = rows.points, task.features
+    sample, features = task.observed.extent.sample, task.features
+    points = sample[:: max(len(sample) // limits.SIZE_ROWS, 1)]
     # constants inside terms have no values yet
     plain = [k for k, term in enumerate(features.terms) if not parameters_of(term)]
     features = replace(features.only(plain), parameters=(), values=())
@@ -121,7 +121,9 @@ def check_not_tiny(task: Task) -> None:
             f"small; the largest value of a term must be at least {limits.MIN_SIZE:g}. Give the "
             f"columns in smaller units, or remove the term from the library."
         )
-    size = np.abs(rows.targets).max(initial=0.0)
+    if not isinstance(task.observed, Rows):
+        return
+    size = np.abs(task.observed.targets).max(initial=0.0)
     if 0 < size < limits.MIN_SIZE:
         raise DataError(
             f"The largest rate of change is {size:g}, which is too small; it must be 0 or at least "

@@ -365,6 +365,7 @@ def discover(
     )
     if data is None:
         raise InputError("discover() needs runs in time: a Dataset, or states X with times t=....")
+    data = data.sorted_runs
     if data.hidden or (physics is not None and physics.per_run):
         raise InputError(
             "discover() needs measured states and constants that all runs share. Fit a model with "

@@ -364,6 +364,7 @@ def explanation_of(
     should_continue = time_budget(minutes)
     loss = model.recipe().loss
     data = known_dataset(model, X, y, t, u)
+    data = None if data is None else data.sorted_runs
     if data is None:
         if functions_of_time:
             raise InputError("Functions of time need runs in time: a Dataset, or X with t=....")

@@ -262,7 +262,7 @@ def adapted(
 def refinement_of(model: AbstractModel, X: Any, t: Any, u: Any) -> tuple[Refinement, Certificate]:
     """Return the refinement of a model on trajectories, and the certificate of the refined field
     on these data."""
-    data = model_trajectories(model, X, t, u, "refine()")
+    data = model_trajectories(model, X, t, u, "refine()").sorted_runs
     recipe, known = model.recipe(), model.knowledge()
     refinement = refine(
         model.field_,

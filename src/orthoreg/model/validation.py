@@ -50,10 +50,11 @@ def given_dataset(X: Any) -> Dataset | None:
 
 
 def given_runs(X: Any, y: Any, t: Any, u: Any) -> Dataset | ChunkedDataset | None:
-    """Return the input as a `Dataset`, as `as_dataset` does. Chunked data are returned
-    unchanged."""
+    """Return the input for a fit: a `Dataset`, as from `as_dataset`, with its runs in an order that
+    depends on their content alone. Chunked data are returned unchanged."""
     if not isinstance(X, ChunkedDataset):
-        return as_dataset(X, y, t, u)
+        data = as_dataset(X, y, t, u)
+        return None if data is None else data.sorted_runs
     if y is not None or t is not None or u is not None:
         raise InputError(
             "A ChunkedDataset has its own times, inputs and derivatives; omit t, u and y."
