@@ -8,7 +8,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import orthoreg as og
-from orthoreg.data import Schema, parse_unit, unit_converter, units_of
+from orthoreg.data import Delay, Schema, parse_unit, unit_converter, units_of
 from orthoreg.physics import unit_algebra
 
 
@@ -150,3 +150,25 @@ def test_without_units_nothing_is_printed(pendulum):
     assert model.equations()[1] == "omega' = -0.3000 omega - 9.810 sin(theta)"
     assert model.coefficient_units_ is None
     assert all(row.unit is None for row in model.summary().terms)
+
+
+def test_constants_per_run_delays_and_hidden_states_have_units():
+    times = np.linspace(0, 8, 200)
+    runs = [np.exp(-k * times)[:, None] for k in (0.4, 0.6, 0.8)]
+    data = og.Dataset.from_arrays(
+        runs, times, names=["y"], units={"y": "g/L", "t": "h", "z": "g/L"}, hidden=["z"]
+    )
+    assert data.units["z"] == "g/L"
+    data = og.Dataset.from_arrays(runs, times, names=["y"], units={"y": "g/L", "t": "h"})
+    physics = og.Physics(equations={"y": "-k*y"}, per_run=["k"])
+    model = og.OrthoReg(physics=physics).fit(data)
+    assert model.coefficient_units_.of_constant("k") == "1/h"
+    notes = "\n".join(model.in_units({"h": "d"}).summary().notes)
+    assert "k has the median 13." in notes and "1/d and varies by" in notes
+    schema = Schema(
+        state_names=("y",), input_names=("u", "u(t - tau)"), units={"y": "m", "u": "V", "t": "s"},
+        delays=(Delay("u", "tau", 0.5, False),),
+    )  # fmt: skip
+    algebra = unit_algebra(None, None, schema)
+    assert algebra.constants["tau"] == parse_unit("s")
+    assert algebra.units.of["u(t - tau)"] == parse_unit("V")

@@ -194,13 +194,17 @@ def hidden_states(names: Sequence[str]) -> str:
     )
 
 
-def constants_of_runs(constants: Sequence[PerRun]) -> str:
+def constants_of_runs(constants: Sequence[PerRun], units: CoefficientUnits | None = None) -> str:
     """Return a note on constants that differ between runs."""
-    shown = [
-        f"{constant.name} has the median {constant.center:.4g} and varies by "
-        + (f"{percent(constant.std)}" if constant.is_log else f"{constant.std:.2g}")
-        for constant in constants
-    ]
+    shown = []
+    for constant in constants:
+        unit, factor = "", 1.0
+        if units is not None:
+            unit, factor = units.of_constant(constant.name), units.factor_of_constant(constant.name)
+        unit = f" {unit}" if unit not in ("", PURE_NUMBER) else ""
+        std = percent(constant.std) if constant.is_log else f"{constant.std * factor:.2g}{unit}"
+        median = f"{constant.center * factor:.4g}{unit}"
+        shown.append(f"{constant.name} has the median {median} and varies by {std}")
     return f"Constants of single runs (standard deviation over runs): {listed(shown, most=12)}."
 
 

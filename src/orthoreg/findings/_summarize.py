@@ -195,7 +195,7 @@ def summarize(
     if hidden := [name for name in subject.hidden if name not in constants]:
         notes.append(hidden_states(hidden))
     if subject.per_run:
-        notes.append(constants_of_runs(subject.per_run))
+        notes.append(constants_of_runs(subject.per_run, subject.coefficient_units))
         notes += relations_of_runs(subject.per_run)
     if subject.undetermined is not None:
         notes.append(undetermined_constants(subject.undetermined))
@@ -409,8 +409,15 @@ def in_units_of(findings: Findings, before: Subject, after: Subject) -> Findings
             replace(row, coefficient=row.coefficient * factor, low=low, high=high, unit=unit)
         )
     scale = [name for one in before.systems for name in one.scale]
-    constants = [estimated_constants(before.parameters, scale, units) for units in (old, new)]
-    notes = (constants[1] if note == constants[0] else note for note in findings.notes)
+    texts = [
+        (
+            estimated_constants(before.parameters, scale, units),
+            constants_of_runs(before.per_run, units) if before.per_run else "",
+        )
+        for units in (old, new)
+    ]
+    other = dict(zip(*texts, strict=True))
+    notes = (other.get(note, note) for note in findings.notes)
     return replace(findings, equations=after.equations, terms=tuple(rows), notes=tuple(notes))
 
 

@@ -56,7 +56,8 @@ def unit_algebra(
         checks.physics_fields()
         if len(algebra.constants) == before:
             break
-    return algebra
+    per_run = {name: algebra.constants.get(name) for name in schema.per_run_names}
+    return UnitAlgebra(replace(units, of={**units.of, **per_run}), algebra.constants)
 
 
 def _given(units: Iterable[tuple[str, str]]) -> dict[str, Unit]:
@@ -102,7 +103,10 @@ class _Checks:
         algebra: UnitAlgebra,
     ):
         self._physics, self._schema, self._outputs = physics, schema, outputs
-        self._variables, self._algebra = schema.variable_names, algebra
+        self._algebra = algebra
+        # units of constants per run are inferred, as those of other constants
+        constants = schema.per_run_names
+        self._variables = tuple(n for n in schema.variable_names if n not in constants)
 
     def library(self, library: AbstractLibrary) -> None:
         """Check the formulas that the user wrote."""
