@@ -116,7 +116,7 @@ def main(module: str, name: str, seed: int, first: int, last: int, deadline: flo
     _limit_memory()
     signal.signal(signal.SIGPROF, _interrupt)
     for trial in range(first, last):
-        if time.time() > deadline:
+        if trial > first and time.time() > deadline:
             break
         print(trial, file=lines, flush=True)
         print(json.dumps(run_trial(attack, seed, trial)), file=lines, flush=True)

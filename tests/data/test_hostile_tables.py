@@ -221,3 +221,8 @@ def test_repairs_that_leave_no_piece_are_refused(options):
     table = {"t": np.array([0.0, 1.0] * 4), "x": np.arange(8.0)}
     with pytest.raises(DataError, match="every piece has fewer than 3 rows"):
         read_table(table, "t", ["x"], repair=True, **options)
+
+
+def test_a_row_of_units_may_end_before_the_column_of_runs(tmp_path):
+    text = "t,x,run\ns,m\n0,1,a\n1,2,a\n2,4,a\n"
+    assert read_table(written(tmp_path, text), "t", ["x"], group="run").units["x"] == "m"

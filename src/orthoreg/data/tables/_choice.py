@@ -341,8 +341,12 @@ class Choice:
         )
 
     def header_units(self, header: Sequence[Any], indices: dict[str, int]) -> dict[str, str]:
-        """Return the units in the header of chosen columns, without the group."""
-        known = {name: name_and_unit(str(header[index]))[1] for name, index in indices.items()}
+        """Return the units in the header, or in a row of units, of columns with numbers."""
+        known = {
+            name: name_and_unit(str(header[index]))[1]
+            for name, index in indices.items()
+            if index < len(header)  # a row of units may end before the column of runs
+        }
         return {
             name: printable(unit) for name, unit in known.items() if unit and name in self.numeric
         }
