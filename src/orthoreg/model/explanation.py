@@ -46,6 +46,7 @@ from ..terms import (
     PerState,
     Terms,
     as_library,
+    rounded,
     to_text,
 )
 from . import _limits as limits
@@ -520,7 +521,7 @@ def _coefficients(model: AbstractModel, output: int) -> dict[str, float]:
     features = features.resolved() if features.values else features
     weights, given = np.asarray(model.field_.coefficients)[output], model.knowledge().given[output]
     return {
-        to_text(term): float(w)
+        to_text(rounded(term)): float(w)
         for term, w, is_given in zip(features.terms, weights, given, strict=True)
         if w and not is_given
     }
@@ -532,7 +533,7 @@ def equation_text(label: str, candidate: Candidate, rows: Measurements | None = 
     for term, values, w in zip(
         candidate.fit.terms, candidate.fit.values, candidate.fit.coefficients, strict=True
     ):
-        name = to_text(term.at([float(f"{v:.4g}") for v in values]))
+        name = to_text(rounded(term.at(values)))
         unit = "" if rows is None else term_units(rows, candidate.output, term, values)[0]
         size = significant(abs(float(w)), 4) + f" [{unit}]" * bool(unit)
         name = f"({name})" if name[0].isdigit() else name  # 2 (1/(1 + x)), not 2 1/(1 + x)

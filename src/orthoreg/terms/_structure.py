@@ -112,7 +112,11 @@ def complexity(item: Expression) -> int:
             return sum(map(complexity, subexpressions(item))) + isinstance(item, Power | Call)
 
 
-def rounded(item: Expression, digits: int) -> Expression:
+SHOWN_DIGITS = 4
+"""Significant digits of numbers in printed formulas."""
+
+
+def rounded(item: Expression, digits: int = SHOWN_DIGITS) -> Expression:
     """Return the formula with numbers rounded to `digits` digits, except a leading factor."""
     number, remainder = split_number(item)
     return multiply(Number(number), _rounded(remainder, digits))

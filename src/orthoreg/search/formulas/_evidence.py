@@ -10,7 +10,7 @@ from jaxtyping import Bool, Float
 
 from ...data import PURE_NUMBER, Extent
 from ...matching import Misfit, max_noise_ratio
-from ...terms import UnitAlgebra, parameters_of, to_text, unit_with_numbers
+from ...terms import UnitAlgebra, parameters_of, rounded, to_text, unit_with_numbers
 from . import _limits as limits
 from ._candidates import Candidate, interval_half, scored_fit
 from ._equation import DictionaryProblem
@@ -377,11 +377,8 @@ def written_terms(candidate: Candidate) -> str:
 
 def short_terms(candidate: Candidate) -> tuple[str, ...]:
     """Return the new terms with rounded numbers."""
-    rounded = []
-    for k in candidate.new:
-        values = [float(f"{v:.4g}") for v in candidate.fit.values[k]]
-        rounded.append(to_text(candidate.fit.terms[k].at(values)))
-    return tuple(rounded)
+    terms, values = candidate.fit.terms, candidate.fit.values
+    return tuple(to_text(rounded(terms[k].at(values[k]))) for k in candidate.new)
 
 
 def _interval(name: str, value: float, error: float) -> ProposalConstant:
@@ -424,7 +421,7 @@ def _preferred(equation: DictionaryProblem, base: Candidate, proposed: Candidate
 def _changes(before: Mapping[str, float], candidate: Candidate) -> dict[str, tuple[float, float]]:
     """Return the coefficients of library terms before and after adding the candidate's terms."""
     after = {
-        to_text(expression): float(w)
+        to_text(rounded(expression)): float(w)
         for expression, w, term in zip(
             candidate.expressions, candidate.fit.coefficients, candidate.fit.terms, strict=True
         )
