@@ -1,4 +1,4 @@
-"""Hidden states, constants per run, maps and identifiability, compared with targets."""
+"""Hidden states, constants per run, delays, maps and identifiability, compared with targets."""
 
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,14 @@ Case = dict[str, Any]
 
 
 def cases(seeds: int = SEEDS) -> list[Case]:
-    """Return all cases. Those without random numbers, and those of cost, have one seed."""
+    """Return all cases. Those that count rare errors have four times as many seeds; those without
+    random numbers, and those of cost, have one."""
+    many: list[tuple[str, str, Case]] = [
+        ("dead time of an oscillator", "dead_time", {"delay": 0.35}),
+        ("oscillator without dead time", "dead_time", {"delay": 0.0}),
+        ("20 pendulums, detected", "detection", {"differ": True}),
+        ("20 equal pendulums", "detection", {"differ": False}),
+    ]
     several: list[tuple[str, str, Case]] = [
         ("FitzHugh-Nagumo, poly(2)", "fitzhugh_nagumo", {"library": "poly(2)"}),
         ("FitzHugh-Nagumo, poly(3)", "fitzhugh_nagumo", {"library": "poly(3)"}),
@@ -31,6 +38,7 @@ def cases(seeds: int = SEEDS) -> list[Case]:
         ("two tanks with overflow", "two_tanks", {"overflow": True}),
         ("one compartment, 12 subjects", "one_compartment", {}),
         ("20 pendulums", "pendulums", {}),
+        ("Mackey-Glass with a free delay", "mackey_glass", {}),
         ("logistic map", "logistic", {}),
         ("Henon map", "henon", {}),
         ("Ricker map", "ricker", {}),
@@ -51,7 +59,7 @@ def cases(seeds: int = SEEDS) -> list[Case]:
     ]
     return [
         {"id": f"{name}/{seed}", "case": name, "function": function, "seed": seed} | settings
-        for group, count in ((several, seeds), (once, 1))
+        for group, count in ((several, seeds), (many, 4 * seeds), (once, 1))
         for name, function, settings in group
         for seed in range(count)
     ]

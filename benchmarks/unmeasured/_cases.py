@@ -12,6 +12,8 @@ from benchmarks.measurements._line import data_file
 from benchmarks.timing import cpu_seconds
 
 from . import _ten
+from ._delays import forced_oscillator
+from ._delays import mackey_glass as mackey_glass_data
 from ._systems import fitted, forced, noisy, observed, steps, trajectory
 
 Check = dict[str, Any]
@@ -348,6 +350,61 @@ def pendulums(case: Result) -> Result:
         check("g", g, abs(g / 9.81 - 1), 0.01, "within 1% of 9.81"),
         check("largest error of ten lengths", errors.max(), errors.max(), 0.01, "at most 1%"),
     ]
+    return result(model, checks, seconds)
+
+
+def detection(case: Result) -> Result:
+    """Twenty pendulums without known equations: is the coefficient that differs named, and no other
+    where nothing differs?"""
+    rng = np.random.default_rng(case["seed"])
+    lengths = rng.uniform(0.5, 2, 20) if case["differ"] else np.ones(20)
+    data = _pendulums(lengths, np.arange(0, 10, 0.05), 0.02, rng)
+    start = cpu_seconds()
+    model = fitted(data, "poly(1) + fourier(1)")
+    advice = {item.code: item.text for item in model.summary(data).advice}
+    seconds = cpu_seconds() - start
+    text = advice.get("per-run", "nothing")
+    if not case["differ"]:
+        return result(model, [exact("coefficient that differs", text, "nothing")], seconds)
+    named = "sin(theta)" if "The coefficient of sin(theta) in omega' differs" in text else text
+    return result(model, [exact("coefficient that differs", named, "sin(theta)")], seconds)
+
+
+# delays
+
+
+def dead_time(case: Result) -> Result:
+    """The force on an oscillator acts later than it was recorded, or does not."""
+    delay = case["delay"]
+    data = forced_oscillator(delay, np.random.default_rng(case["seed"]))
+    model, seconds = timed(data, "poly(1) + u(t - tau)")
+    found, forced_by = model.parameters_, "u(t - tau)" if delay else "u"
+    terms = ", ".join(sorted(terms_of(model, 1)))
+    checks = [exact("terms of v'", terms, ", ".join(sorted([forced_by, "v", "x"])))]
+    if delay:
+        error = abs(found.get("tau", np.inf) - delay)
+        checks.append(check("tau", found.get("tau"), error, 0.01, "within 0.01 of 0.35"))
+        low, high = model.parameter_intervals_.get("tau", (np.inf, -np.inf))
+        outside = float(not low <= delay <= high)
+        checks.append(
+            check("95% interval of tau", high - low, outside, 0.0, "contains 0.35; width shown")
+        )
+    return result(model, checks, seconds)
+
+
+def mackey_glass(case: Result) -> Result:
+    """A delayed feedback with a free delay and three free constants."""
+    data = mackey_glass_data(np.random.default_rng(case["seed"]))
+    model, seconds = timed(data, equations={"x": "beta*x(t - tau)/(1 + x(t - tau)**n) - gamma*x"})
+    checks = constants(model, {"tau": 17.0}, 0.01)
+    truth = {"beta": 0.2, "gamma": 0.1, "n": 10.0}
+    checks += constants(model, truth, 0.05)
+    ends = model.parameter_intervals_
+    for name, value in {"tau": 17.0, **truth}.items():
+        low, high = ends[name]
+        outside = float(not low <= value <= high)
+        what = f"95% interval of {name}"
+        checks.append(check(what, high - low, outside, 0.0, f"contains {value:g}; width shown"))
     return result(model, checks, seconds)
 
 

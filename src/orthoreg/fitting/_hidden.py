@@ -13,7 +13,7 @@ from .._common.errors import InputError, quoted
 from ..data import Dataset, PerRun
 from ..field import Zero
 from ..field.hybrid import HybridField
-from ..matching import Constants, Problem, Uncertainty, estimate_hidden, hidden_std
+from ..matching import Constants, InitialPoint, Problem, Uncertainty, estimate_hidden, hidden_std
 from ..physics import Bound, ConstantSystem, Knowledge, bind_physics, constant_values
 from ..simulation import input_interpolation
 from ..terms import parameter_bounds, variables_of
@@ -43,14 +43,17 @@ def with_hidden_states(recipe: Recipe, data: Dataset) -> Dataset:
     names = () if recipe.physics is None else recipe.physics.per_run
     if not names or data.schema.per_run:
         return _estimated(recipe, data).data if data.has_unknown_states else data
-    shared = _estimated(recipe, data)
+    # without hidden states, the values for all runs are only a starting point
+    sample = data if data.hidden else data.subsample(0, limits.SHARED_RUNS)
+    shared = _estimated(recipe, sample, is_rough=True)
+    start = shared.data if data.hidden else data
     constants = tuple(_first_distribution(name, shared.named.get(name, 1.0)) for name in names)
     columns = np.tile([constant.center for constant in constants], (data.n_samples, 1))
-    states = np.hstack([shared.data.states, columns])
-    runs = shared.data.with_hidden([], constants)
+    states = np.hstack([start.states, columns])
+    runs, near = start.with_hidden([], constants), shared
     for number in range(limits.POOLING_ROUNDS):
-        estimate = _estimated(recipe, runs, shared, states)
-        states = estimate.data.states
+        estimate = _estimated(recipe, runs, near, states, is_minimum=number > 0)
+        near, states = estimate, estimate.data.states
         constants = tuple(
             _repooled(estimate, constant) if number else _pooled(estimate, constant)
             for constant in runs.schema.per_run
@@ -146,6 +149,9 @@ def _estimated(
     data: Dataset,
     near: _Estimate | None = None,
     states: Float[np.ndarray, "N n"] | None = None,
+    *,
+    is_minimum: bool = False,
+    is_rough: bool = False,
 ) -> _Estimate:
     """Return the runs with hidden states and constants, which start `near` others if given."""
     blank = data.with_parts(states=np.nan_to_num(data.states))
@@ -163,7 +169,7 @@ def _estimated(
     fixed = list(blank.given_rates)
     constants = Constants.of(field, fixed, residual=False, knowledge=known, candidates=candidates)
     if near is not None and states is not None:
-        initial = constants.read(field), states
+        initial = InitialPoint(constants.read(field), states, is_minimum)
     interpolation = input_interpolation(blank.input_names, blank)
     problem = Problem.of(field, constants, blank, interpolation, starts=known.starts)
     bounds = parameter_bounds(recipe.library) | known.parameter_bounds
@@ -173,6 +179,7 @@ def _estimated(
         constants.bounds(field, bounds, known),
         _signs(constants, known),
         initial=initial,
+        is_rough=is_rough,
         seed=int(recipe.seed),
     )
     if estimate is None:

@@ -160,6 +160,8 @@ DISTINCT_DELAY = 5.0
 
 POOLING_ROUNDS = 3
 """Rounds in which constants of a run and their distribution are estimated in turn."""
+SHARED_RUNS = 10
+"""Runs from which values of constants for all runs are estimated, if every state was measured."""
 FIRST_POOLED_STD = 1.0
 """Standard deviation of the logarithm of a constant of a run before its distribution is known, or
 of the constant relative to its size."""

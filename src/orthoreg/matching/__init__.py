@@ -6,6 +6,7 @@ from ._forecasts import forecast_variants as forecast_variants
 from ._forecasts import matched_forecast_errors as matched_forecast_errors
 from ._forecasts import starting_states as starting_states
 from ._hidden import HiddenEstimate as HiddenEstimate
+from ._hidden import InitialPoint as InitialPoint
 from ._hidden import estimate_hidden as estimate_hidden
 from ._hidden import hidden_std as hidden_std
 from ._identifiability import Undetermined as Undetermined

@@ -14,6 +14,15 @@ from ._weak_constraint import Descent, DescentPoint, StartingPoint
 
 
 @final
+class InitialPoint(NamedTuple):
+    """Constants and states near a minimum, or at that of nearly the same problem."""
+
+    p: Float[np.ndarray, " P"]
+    states: Float[np.ndarray, "N n"]
+    is_minimum: bool = False
+
+
+@final
 class HiddenEstimate(NamedTuple):
     """Constants, and the states of all rows with estimates of the hidden ones. All states of
     `trajectories` are estimates.
@@ -38,12 +47,14 @@ def estimate_hidden(
     bounds: Float[np.ndarray, "2 P"],
     signs: Float[np.ndarray, " P"],
     *,
-    initial: tuple[Float[np.ndarray, " P"], Float[np.ndarray, "N n"]] | None = None,
+    initial: InitialPoint | None = None,
+    is_rough: bool = False,
     seed: int = 0,
 ) -> HiddenEstimate | None:
     """Return the hidden states and constants with the smallest misfit, or None if no starting point
-    leads to a finite one. `signs` are those of constants whose sign is known, else 0. With
-    `initial` constants and states, the only starting point is the first near these that works."""
+    leads to a finite one. `signs` are those of constants whose sign is known, else 0. With an
+    `initial` point, the only starting point is the first near it that works. A rough estimate is
+    not weighted by the noise of its residuals and has no variance."""
     rng = np.random.default_rng(seed)
     descent = Descent(problem, bounds)
     draw = _Draw(problem, hidden, signs, bounds, initial)
@@ -72,8 +83,10 @@ def estimate_hidden(
                 break
     if best is None:
         return None
-    with np.errstate(all="ignore"):
-        best, start_variance = descent.reweighted(best)
+    start_variance = np.full(best.states.shape[1:], np.inf)
+    if not is_rough:
+        with np.errstate(all="ignore"):
+            best, start_variance = descent.reweighted(best)
     states, segments = np.array(problem.data.states), descent.segments
     is_row = segments.weight > 0
     estimated = np.array(states)
@@ -144,7 +157,7 @@ class _Draw:
         hidden: Sequence[int],
         signs: Float[np.ndarray, " P"],
         bounds: Float[np.ndarray, "2 P"],
-        initial: tuple[Float[np.ndarray, " P"], Float[np.ndarray, "N n"]] | None,
+        initial: InitialPoint | None,
     ):
         self._problem, self._hidden, self._signs, self._bounds = problem, hidden, signs, bounds
         self._initial, self._spread = initial, 0.0
@@ -158,7 +171,7 @@ class _Draw:
     def __call__(self, rng: np.random.Generator) -> "StartingPoint":
         """Return a starting point."""
         if self._initial is not None:
-            return self._near(*self._initial, rng)
+            return self._near(self._initial, rng)
         problem = self._problem
         states, sizes = np.array(self._smoothed), np.array(problem.sizes)
         for j in self._hidden:
@@ -174,12 +187,13 @@ class _Draw:
         p[:count] *= self._signs[:count]
         return StartingPoint(np.clip(p, *self._bounds), natural, states, sizes)
 
-    def _near(
-        self, p: np.ndarray, states: Float[np.ndarray, "N n"], rng: np.random.Generator
-    ) -> StartingPoint:
+    def _near(self, initial: InitialPoint, rng: np.random.Generator) -> StartingPoint:
         """Return the initial constants and states, and later ones that differ from them."""
         sizes = np.maximum(self._problem.sizes, 1e-300)
-        states = np.array(states)
+        p, states = initial.p, np.array(initial.states)
+        skipped = limits.NEAR_TOLERANCES
+        if initial.is_minimum and not self._spread:
+            skipped = len(limits.HIDDEN_TOLERANCES) - 1
         states[:, self._measured] = self._smoothed[:, self._measured]
         for j in self._hidden:
             states[:, j] *= np.exp(self._spread * rng.normal())
@@ -187,7 +201,7 @@ class _Draw:
         p = np.clip(p * np.exp(self._spread * rng.normal(size=len(p))), *self._bounds)
         self._spread = limits.HIDDEN_SPREAD
         natural = natural_sizes(self._problem, states, sizes)
-        return StartingPoint(p, natural, states, sizes, is_near=True)
+        return StartingPoint(p, natural, states, sizes, skipped)
 
     def _course(self, rng: np.random.Generator) -> Float[np.ndarray, " N"]:
         """Return a constant, or a course like that of a measured state or of its slope."""

@@ -20,14 +20,14 @@ from ._sensitivities import step_ends, step_maps
 
 @final
 class StartingPoint(NamedTuple):
-    """Constants, their natural sizes, the states of all rows, and the sizes of the states. A point
-    that `is_near` another minimum needs no wide tolerances."""
+    """Constants, their natural sizes, the states of all rows, and the sizes of the states. The
+    first `skipped` tolerances are too wide for a point near another minimum."""
 
     p: Float[np.ndarray, " P"]
     natural: Float[np.ndarray, " P"]
     states: Float[np.ndarray, "N n"]
     sizes: Float[np.ndarray, " n"]
-    is_near: bool = False
+    skipped: int = 0
 
 
 @final
@@ -109,7 +109,7 @@ class Descent:
         substeps = self._substeps(p, at, sizes)
         prior = 1 / (limits.HIDDEN_PRIOR * start.natural) ** 2
         path: list[float] = []
-        tolerances = limits.HIDDEN_TOLERANCES[limits.NEAR_TOLERANCES if start.is_near else 0 :]
+        tolerances = limits.HIDDEN_TOLERANCES[start.skipped :]
         for i, tolerance in enumerate(tolerances):
             result = self._minimum(
                 p, at, sizes, tolerance, prior if i == 0 else 0 * prior, substeps
