@@ -34,7 +34,11 @@ def main() -> None:
     parser.add_argument("--verbose", action="store_true", help="print tracebacks of failures")
     options = parser.parse_args()
     if options.command == "pages":
-        DOCS.write_text(page(json.loads(RECORD.read_text())))
+        stored = json.loads(RECORD.read_text())
+        for entry in stored["attacks"]:
+            entry["promise"] = all_attacks()[entry["name"]].promise
+        RECORD.write_text(json.dumps(stored, indent=1) + "\n")
+        DOCS.write_text(page(stored))
         return
     words = [word for word in options.only.split(",") if word]
     attacks = [

@@ -166,7 +166,7 @@ def use(path: Path) -> None:
 
 @attack("fuzz", trials=6_000, prepare=models)
 def model_bytes(rng: np.random.Generator, folder: Path) -> None:
-    """A model file with random bytes is refused."""
+    """A model file with random bytes is refused, unless its content is unchanged."""
     _, _, content = models()[rng.integers(len(models()))]
     path = folder / "m.orthoreg"
     changed = damaged(content, rng)
