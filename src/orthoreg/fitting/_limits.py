@@ -187,8 +187,11 @@ DRIFT_NAMED = 3.0
 # -- states that were not measured -----------------------------------------------------------
 MAX_ROWS_ORDERS = 4000
 """Maximum number of rows to which equations of different orders are fitted."""
-GROUPS_TRIED = 5
+GROUPS_TRIED = 2
 """Maximum number of sets of states that are tried as positions. A fit takes about a second."""
+MAX_COEFFICIENTS_ORDERS = 120
+"""Maximum number of candidate terms of all equations in such a fit. With an unmeasured input, fits
+of more take over 5 s of CPU."""
 ORDER_HELD_OUT_SHARE = 1 / 3
 """Fraction of the rows that are forecast."""
 ORDER_FORECAST_SHARE = 0.5

@@ -44,30 +44,42 @@ class OrderTrials:
         self._data = data.subsample_rows(limits.MAX_ROWS_ORDERS)
         self._states = tuple(states)
         self._held_out = _HeldOut(recipe, self._data)
-        self.failed: list[int] = []
+        self.failed: list[int] = []  # orders
 
     @cached_property
     def _before(self) -> float | None:
         return self._held_out.error(self._data, self._states)
 
     def gain(self, order: int) -> OrderGain | None:
-        """Return the gain with this order of all or one of the states, or None if forecasts are not
-        good or not clearly better. If the data have positions, the order of all is raised."""
-        if order > MAX_ORDER or self._before is None:
-            return None
-        groups = [self._states, *((state,) for state in self._states if len(self._states) > 1)]
+        """Return the gain with this order of all states, or of the first, or None if forecasts are
+        not good or not clearly better. If the data have positions, the order of all is raised."""
+        together = sorted(self._states, key=self._data.state_names.index)
+        groups = [together, *([state] for state in self._states if len(together) > 1)]
         positions = [dict.fromkeys(group) for group in groups[: limits.GROUPS_TRIED]]
         if self._data.velocity_of:
             positions = [self._data.schema.positions]
-        limit = min(limits.GOOD_ORDER_ERROR, limits.MAX_ORDER_RATIO * self._before)
+        if order > MAX_ORDER:
+            return None
         with step("Trying equations of higher order"):
             for named in positions:
                 data = self._data.with_velocities(named, order)
+                if self._is_large(data):
+                    continue
                 after = self._held_out.error(data, self._states)
-                if after is not None and after <= limit:
+                if after is None:
+                    continue
+                if order not in self.failed:
+                    self.failed.append(order)
+                if after > limits.GOOD_ORDER_ERROR or self._before is None:
+                    continue
+                if after <= limits.MAX_ORDER_RATIO * self._before:
                     return OrderGain(tuple(named), order, self._held_out.time, self._before, after)
-        self.failed.append(order)
         return None
+
+    def _is_large(self, data: Dataset) -> bool:
+        n_terms = len(self._held_out.recipe.library.terms(data.variable_names))
+        n_learned = data.n_states - len(data.velocity_of)
+        return n_terms * n_learned > limits.MAX_COEFFICIENTS_ORDERS
 
 
 def with_embedded_states(recipe: Recipe, data: Dataset) -> Dataset:
@@ -126,7 +138,7 @@ class _HeldOut:
     """Fits to some rows of runs, without residual, and their forecasts of the others."""
 
     def __init__(self, recipe: Recipe, data: Dataset):
-        self._recipe = replace(recipe, augmentation=Zero())
+        self.recipe = replace(recipe, augmentation=Zero())
         rows = Rows(
             data.variables, np.zeros((data.n_samples, data.n_states)), data.run_of_row,
             np.zeros(data.n_states), times=data.times,
@@ -143,14 +155,14 @@ class _HeldOut:
     def error(self, data: Dataset, states: Sequence[str]) -> float | None:
         """Return the largest forecast error of these states, in standard deviations, or None if
         they cannot be forecast."""
-        train, test = data.only(~self._held_out), data.only(self._held_out)
         if self._steps < limits.MIN_ORDER_STEPS:
             return None
+        train, test = data.only(~self._held_out), data.only(self._held_out)
         try:
-            loss = self._recipe.loss.rule(train)
+            loss = self.recipe.loss.rule(train)
             kinds = input_interpolation(train.input_names, train)
             runs = TrainingRuns(train, loss, kinds)
-            fit = fit_runs(self._recipe, loss.observe(train), runs)
+            fit = fit_runs(self.recipe, loss.observe(train), runs)
         except (DataError, InputError):
             return None
         errors = matched_forecast_errors(fit.field, test, fit.interpolation or kinds, self._steps)

@@ -61,16 +61,18 @@ def higher_order(
     if motion is None or motion.data.derivatives is not None or motion.data.hidden or not failing:
         return None
     if first is not None and first.enough:
-        is_free = (first.certain_share > undetermined_limit(seen)) | (
-            first.share > limits.FREE_RATE_SHARE
-        )
+        share = first.share
+        is_free = first.certain_share > undetermined_limit(seen)
     else:
-        is_free = _rate_share(seen, recipe.library) > limits.FREE_RATE_SHARE
+        share = _rate_share(seen, recipe.library)
+        is_free = np.zeros(len(share), dtype=bool)
+    is_free = is_free | (share > limits.FREE_RATE_SHARE)
     free = tuple(c for c in failing if is_free[c])
     if not free:
         return None
     data = motion.data
-    measured = [data.schema.derivative_of.get(c, (c, 0))[0] for c in free]
+    ordered = sorted(free, key=lambda c: -share[c])
+    measured = [data.schema.derivative_of.get(c, (c, 0))[0] for c in ordered]
     names = tuple(dict.fromkeys(data.state_names[c] for c in measured))
     return HigherOrder(free, seen.labels, data, OrderTrials(recipe, data, names))
 
