@@ -36,6 +36,7 @@ def cases(seeds: int = SEEDS) -> list[Case]:
         ("Rossler from y, free scale", "rossler", {"free_scale": True}),
         ("two tanks", "two_tanks", {"overflow": False}),
         ("two tanks with overflow", "two_tanks", {"overflow": True}),
+        ("two tanks, order two", "two_tanks_order_two", {"overflow": True}),
         ("one compartment, 12 subjects", "one_compartment", {}),
         ("20 pendulums", "pendulums", {}),
         ("Mackey-Glass with a free delay", "mackey_glass", {}),

@@ -25,7 +25,10 @@ ABOUT = {
     "forecast is that of a second run with another inflow, from the first 50 rows. Its error is "
     "relative to the standard deviation of the level without noise.",
     "two tanks with overflow": "The same with `- c*(h - H + abs(h - H))` in h': above the rim, H, "
-    "the upper tank overflows.",
+    "the upper tank overflows. The sensor's range ends at 6.5; the forecast is compared with the "
+    "true level.",
+    "two tanks, order two": "The same run with the default library and positions y: neither the "
+    "structure nor the upper tank is known. The forecast starts from the first 50 rows.",
     "one compartment, 12 subjects": "A dose is absorbed from the gut, which is hidden: "
     "`gut' = -ka*gut`, `conc' = ka*gut/V - ke*conc`; 11 samples per subject with 5% noise, ka, ke "
     "and V per subject. 20 new subjects are forecast after three samples (up to 1 h) and a zero. "
@@ -94,7 +97,10 @@ def page(record: Row) -> str:
         "before the same term, which the package refused, were replaced in three of the ten "
         "systems; since the package reads them, four systems have them again. The rule for "
         "products of constants was added, and so were abs in the equations "
-        "of the tanks, the tanks without overflow and the discovered map.\n\n"
+        "of the tanks, the tanks without overflow and the discovered map. Later, the inflow of the "
+        "tanks was changed so that they are never empty, because the given equations, with abs, do "
+        "not describe empty tanks; and the clipped sensor and the case of order two were added. "
+        "Starting points for equations with kinks were made with the tanks in view.\n\n"
     )
     text += _overview(rows)
     for name in _names(rows):
@@ -147,6 +153,7 @@ def _checks(rows: Sequence[Row]) -> str:
     for key, label in (
         ("possible_gain", "Gain with the true distribution and noise known"),
         ("overflowing", "Share of rows in which the upper tank overflows"),
+        ("clipped", "Share of rows at the limit of the sensor"),
     ):
         values = [row[key] for row in done if key in row]
         if values:

@@ -8,7 +8,9 @@ import numpy as np
 from jaxtyping import Float
 
 from .._common.progress import progress
+from ..terms import Expression, variables_of
 from . import _limits as limits
+from ._kinks import argument_values, kinks_of
 from ._problem import Problem
 from ._weak_constraint import Descent, DescentPoint, StartingPoint
 
@@ -63,6 +65,8 @@ def estimate_hidden(
     tried, agreeing = 0, 0
     n_starts = limits.HIDDEN_STARTS
     n_agreeing = limits.HIDDEN_AGREEING if len(hidden) else limits.MEASURED_AGREEING
+    if kinks_of(problem) and len(hidden):
+        n_starts = limits.HIDDEN_STARTS_KINKS
     if np.any(problem.field.weights):
         n_starts = limits.HIDDEN_STARTS_RESIDUAL
     with np.errstate(all="ignore"), progress("Estimating hidden states", 1.0) as show:
@@ -165,6 +169,7 @@ class _Draw:
         smoothed = np.array(problem.data.plan.smoothed)
         self._smoothed = smoothed
         self._is_positive = bool((problem.data.states[:, self._measured] >= 0).all())
+        self._kinks = [kink for kink in kinks_of(problem) if variables_of(kink) & {*hidden}]
         first = problem.data.offsets[:-1]
         self._first = first[problem.data.run_of_row]  # first row of the run of each row
 
@@ -179,13 +184,17 @@ class _Draw:
             states[:, j] = size * self._course(rng)
             sizes[j] = size
         states = self._started(states, rng)
+        if self._kinks and rng.integers(2):
+            states = self._beyond_kink(states, rng)
         for j in self._hidden:
             sizes[j] = max(sizes[j], float(np.abs(states[:, j]).max()))
         natural = natural_sizes(problem, states, sizes)
         p = natural * np.exp(limits.HIDDEN_SPREAD * rng.normal(size=len(natural)))
         count = len(problem.constants.lead)
         p[:count] *= self._signs[:count]
-        return StartingPoint(np.clip(p, *self._bounds), natural, states, sizes)
+        width = float(rng.choice(limits.KINK_WIDTHS)) if self._kinks else 1.0
+        start = StartingPoint(np.clip(p, *self._bounds), natural, states, sizes)
+        return start._replace(kink_width=width)
 
     def _near(self, initial: InitialPoint, rng: np.random.Generator) -> StartingPoint:
         """Return the initial constants and states, and later ones that differ from them."""
@@ -213,6 +222,36 @@ class _Draw:
             course = np.gradient(course)
         course = course / max(float(course.std()), 1e-300)
         return 2 + course if self._is_positive else course * rng.choice([-1.0, 1.0])
+
+    def _beyond_kink(
+        self, states: Float[np.ndarray, "N n"], rng: np.random.Generator
+    ) -> Float[np.ndarray, "N n"]:
+        """Return the states with a hidden one at a constant level on the other side of a kink.
+
+        A term that acts in no row, such as an overflow, has no natural size and no slope. From
+        levels at which it acts in all rows, states return to where it does not.
+        """
+        problem, inputs = self._problem, self._problem.data.inputs
+        values = problem.constants.values(problem.field, problem.initial_constants).parameters
+
+        def share(kink: Expression, z: Float[np.ndarray, "N n"]) -> float:
+            z = z if inputs is None else np.hstack([z, inputs])
+            return float(np.mean(argument_values(problem, [kink], z, values)[0] > 0))
+
+        for i in rng.permutation(len(self._kinks)).tolist():
+            kink = self._kinks[i]
+            j = int(rng.choice(sorted(variables_of(kink) & {*self._hidden})))
+            side, size = share(kink, states) > 0.5, max(float(np.abs(states[:, j]).mean()), 1e-300)
+            for ratio in limits.KINK_RATIOS:
+                trial = np.array(states)
+                trial[:, j] = (
+                    ratio
+                    * size
+                    * np.exp(np.sign(np.log(ratio)) * limits.HIDDEN_SPREAD * abs(rng.normal()))
+                )
+                if share(kink, trial) == float(not side):
+                    return trial
+        return states
 
     def _started(
         self, states: Float[np.ndarray, "N n"], rng: np.random.Generator

@@ -478,6 +478,12 @@ DELAY_COST_ACCURACY = 1e-3
 HIDDEN_STARTS = 32
 """Starting points at most. Of seven systems with one or two hidden states, between 20% (two tanks)
 and 100% (an epidemic) of them led to the smallest misfit."""
+HIDDEN_STARTS_KINKS = 64
+"""The same for equations with kinks. With two tanks that overflow, 3% to 30% of them led to the
+smallest misfit."""
+KINK_WIDTHS = (0.3, 1.0)
+"""Widths over which starting points smooth kinks, in tolerances and sizes of their arguments. Wide
+ones show what lies beyond a kink, narrow ones distort the equations less."""
 HIDDEN_STARTS_RESIDUAL = 4
 """The same for fields with a residual, whose derivatives take a hundred times as long."""
 HIDDEN_AGREEING = 3
@@ -493,6 +499,9 @@ HIDDEN_SPREAD = 0.7
 LEVEL_SPREAD = 1.0
 """Standard deviation of the logarithm of the level of a hidden state relative to its first value,
 in half of the starting points. A tank that starts empty may overflow later."""
+KINK_RATIOS = tuple(2.0 ** (sign * k) for k in range(1, 9) for sign in (1, -1))
+"""Ratios of levels of a hidden state, nearest first, at which it may be on the other side of a
+kink."""
 HIDDEN_TOLERANCES = (1.0, 0.3, 0.1, 0.03, 0.01, 1e-3, 1e-4)
 """Standard deviations of the gaps that add up over a run, in sizes of the states."""
 HIDDEN_STEPS = 15

@@ -17,6 +17,7 @@ from ._forecasts import Comparison, HeldOutForecasts
 from ._identifiability import undetermined_directions
 from ._intervals import Uncertainty, estimate_covariance, profile_factors
 from ._matching import Stage
+from ._noise import white_noise_variance
 from ._problem import Problem
 from ._residual import open_gate, reprojected
 from ._score import StructureChoice
@@ -250,7 +251,7 @@ def _result(
             bounds=constants.estimate_bounds(bounds, knowledge),
             stretch=constants.profile_factors(factors),
         )
-        if data.hidden:
+        if data.hidden and _is_followed(problem, stage):
             uncertainty = _with_undetermined(uncertainty, problem, stage)
     return Refinement(
         field=field,
@@ -280,6 +281,15 @@ def _with_undetermined(uncertainty: Uncertainty, problem: Problem, stage: Stage)
     covariance = kept @ (uncertainty.covariance / np.outer(size, size)) @ kept
     covariance = covariance * np.outer(size, size)
     return replace(uncertainty, covariance=covariance, undetermined=relative, free_states=states)
+
+
+def _is_followed(problem: Problem, stage: Stage) -> bool:
+    """Return whether the misfit may be noise. At a minimum far above the noise, sensitivities say
+    nothing about which constants the data determine."""
+    m = problem.measured
+    noise = white_noise_variance(problem.data)[m]
+    is_large = stage.sigma[m] ** 2 > limits.FOLLOWED * noise
+    return not (is_large & (stage.sigma[m] > limits.HIDDEN_MAX_NOISE * problem.sizes[m])).any()
 
 
 def _n_free(problem: Problem, stage: Stage) -> float:

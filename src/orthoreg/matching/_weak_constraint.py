@@ -6,13 +6,16 @@ the measured states, and constants adapt to it. As the tolerance shrinks, the st
 trajectory. [weak-constraint 4D-Var, Tremolet 2006; generalized profiling, Ramsay et al. 2007]
 """
 
+from dataclasses import replace
 from typing import NamedTuple, final
 
 import numpy as np
 from jaxtyping import Bool, Float
 
+from ..terms import without_kinks
 from . import _limits as limits
 from ._censoring import censored
+from ._kinks import argument_values, kinks_of
 from ._problem import Problem
 from ._segments import cut, input_nodes
 from ._sensitivities import step_ends, step_maps
@@ -21,13 +24,15 @@ from ._sensitivities import step_ends, step_maps
 @final
 class StartingPoint(NamedTuple):
     """Constants, their natural sizes, the states of all rows, and the sizes of the states. The
-    first `skipped` tolerances are too wide for a point near another minimum."""
+    first `skipped` tolerances are too wide for a point near another minimum. Kinks are smoothed
+    over `kink_width` times the tolerance, in sizes of their arguments."""
 
     p: Float[np.ndarray, " P"]
     natural: Float[np.ndarray, " P"]
     states: Float[np.ndarray, "N n"]
     sizes: Float[np.ndarray, " n"]
     skipped: int = 0
+    kink_width: float = 1.0
 
 
 @final
@@ -69,7 +74,8 @@ class Descent:
     def __init__(self, problem: Problem, bounds: Float[np.ndarray, "2 P"]):
         data, n = problem.data, len(problem.sizes)
         longest = max(int(data.run_lengths.max()) - 1, 1)
-        self._problem, self._bounds = problem, bounds
+        self._problem, self._exact, self._bounds = problem, problem, bounds
+        self._kinks = kinks_of(problem) if problem.constants.size else []
         self.segments = cut(data, longest, data.n_runs * (longest + 1))
         counted = (self.segments.weight > 0)[:, None]
         noise = data.plan.smoother.noise
@@ -102,6 +108,7 @@ class Descent:
     ) -> DescentPoint | None:
         """Return the end of a descent, or None if it fails, or is clearly worse than the `best`
         one, given by its costs."""
+        self._problem = self._exact
         hidden = ~self._problem.measured
         p, sizes = start.p, start.sizes
         at = np.moveaxis(start.states[self.segments.rows], 2, 1)
@@ -111,6 +118,8 @@ class Descent:
         path: list[float] = []
         tolerances = limits.HIDDEN_TOLERANCES[start.skipped :]
         for i, tolerance in enumerate(tolerances):
+            width = start.kink_width * tolerance if i < len(tolerances) - 1 else 0.0
+            self._problem = self._smoothed(p, at, width)
             result = self._minimum(
                 p, at, sizes, tolerance, prior if i == 0 else 0 * prior, substeps
             )
@@ -127,9 +136,33 @@ class Descent:
             substeps = max(substeps, self._substeps(p, at, sizes))
         return DescentPoint(p, at, 2 * path[-1] / max(self._count, 1.0), path, sizes, substeps)
 
+    def _smoothed(self, p: np.ndarray, at: Float[np.ndarray, "T n B"], share: float) -> Problem:
+        """Return the problem with kinks smoothed over a share of the size of their arguments.
+
+        Without this, terms beyond a kink that no state passes have no slope. [continuation]
+        """
+        if not self._kinks or not share:
+            return self._exact
+        exact, is_row = self._exact, self.segments.weight > 0
+        data, field = exact.data, exact.field
+        z = np.moveaxis(at, 1, 2)[is_row]
+        if data.inputs is not None:
+            z = np.hstack([z, data.inputs[self.segments.rows[is_row]]])
+        values = exact.constants.values(field, p).parameters
+        widths = {}
+        for kink, argument in zip(
+            self._kinks, argument_values(exact, self._kinks, z, values), strict=True
+        ):
+            size = float(np.sqrt(np.mean(np.square(argument))))
+            if np.isfinite(size) and size > 0:  # powers of two, since terms are compiled
+                widths[kink] = 2.0 ** round(float(np.log2(share * size)))
+        terms = tuple(without_kinks(term, widths) for term in field.features.terms)
+        return replace(exact, field=replace(field, features=replace(field.features, terms=terms)))
+
     def reweighted(self, point: DescentPoint) -> tuple[DescentPoint, Float[np.ndarray, "n R"]]:
         """Return the minimum with the noise that the residuals show, and the variance of the first
         states."""
+        self._problem = self._exact  # the last descent may have ended with smooth kinks
         p, at, _, _, sizes, substeps = point
         nothing = np.zeros(len(p))
         tolerance = limits.HIDDEN_TOLERANCES[-1]

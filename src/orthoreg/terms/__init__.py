@@ -47,6 +47,7 @@ from ._spec import as_library as as_library
 from ._spec import parse_library as parse_library
 from ._structure import complexity as complexity
 from ._structure import derivative as derivative
+from ._structure import kink_arguments as kink_arguments
 from ._structure import monomial as monomial
 from ._structure import parameters_of as parameters_of
 from ._structure import rounded as rounded
@@ -55,6 +56,7 @@ from ._structure import sine_argument as sine_argument
 from ._structure import sine_arguments as sine_arguments
 from ._structure import substitute as substitute
 from ._structure import variables_of as variables_of
+from ._structure import without_kinks as without_kinks
 from ._tokens import check_length as check_length
 from ._units import UnitAlgebra as UnitAlgebra
 from ._units import like_terms as like_terms

@@ -262,3 +262,29 @@ class _Signs:
                     return multiply(Number(1.0 if weight > 0 else -1.0), self._sign(scaled))
         index = self.surfaces.setdefault(item, len(self.surfaces))
         return Variable(self.width + index, f"sign {index + 1}")
+
+
+_KINKS = frozenset({"abs", "sign", "heaviside"})
+
+
+def kink_arguments(item: Expression) -> frozenset[Expression]:
+    """Return the arguments of abs, sign and heaviside, at whose zeros a formula is not smooth."""
+    inner = frozenset().union(*map(kink_arguments, subexpressions(item)))
+    return inner | {item.argument} if isinstance(item, Call) and item.function in _KINKS else inner
+
+
+def without_kinks(item: Expression, widths: Mapping[Expression, float]) -> Expression:
+    """Return the formula with kinks smoothed over `widths` of their arguments: sqrt(z^2 + w^2)
+    in place of abs(z), and its derivative in place of sign(z)."""
+    inner = rebuild(item, lambda part: without_kinks(part, widths))
+    if not (isinstance(item, Call) and item.function in _KINKS and widths.get(item.argument)):
+        return inner
+    assert isinstance(inner, Call)
+    z = inner.argument
+    square = add(power(z, _TWO), Number(widths[item.argument] ** 2))
+    if item.function == "abs":
+        return call("sqrt", square)
+    side = multiply(z, power(square, Number(-0.5)))
+    if item.function == "sign":
+        return side
+    return multiply(Number(0.5), add(ONE, side))
