@@ -9,7 +9,7 @@ from typing import Any
 
 from .._common.errors import InputError, MissingExtraError, TrainingError
 from .._common.typed import printable
-from ._process import ReaderGone, safe_streams, stop_message, stoppable
+from ._process import ReaderGone, Stopped, safe_streams, stop_message, stoppable
 
 _MODULES = {
     "demo": "_paper", "fit": "_fit", "evaluate": "_simulate", "generate": "_paper",
@@ -60,7 +60,7 @@ def exit_code(command: Callable[[], Any], program: str, reword: Callable[[str], 
             code = result if isinstance(result, int) else 0
         except ReaderGone:
             return _READER_GONE
-        except (KeyboardInterrupt, Exception) as error:
+        except (Stopped, KeyboardInterrupt, Exception) as error:
             if not received:
                 return _code_of(error, program, reword)
             code = 1

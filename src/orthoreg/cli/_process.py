@@ -22,6 +22,15 @@ class ReaderGone(BaseException):
     """
 
 
+@final
+class Stopped(BaseException):
+    """A signal has requested to stop.
+
+    Not a KeyboardInterrupt, because Python ends by SIGINT whatever the exit code if that occurs
+    while certain extension modules are imported.
+    """
+
+
 @contextmanager
 def safe_streams() -> Iterator[None]:
     """Replace standard output and standard error by streams that accept every character.
@@ -44,7 +53,7 @@ def safe_streams() -> Iterator[None]:
 
 @contextmanager
 def stoppable() -> Iterator[list[int]]:
-    """Raise KeyboardInterrupt on every request to stop, so that temporary files are removed.
+    """Raise `Stopped` on every request to stop, so that temporary files are removed.
 
     Provides the list of received signals. A second request ends the process immediately. Signals
     that are ignored, as under `nohup`, or that the caller handles remain as they are.
@@ -54,7 +63,7 @@ def stoppable() -> Iterator[list[int]]:
     def stop(number: int, _frame: Any) -> None:
         signal.signal(number, signal.SIG_DFL)
         received.append(number)
-        raise KeyboardInterrupt
+        raise Stopped
 
     previous: dict[int, Any] = {}
     if threading.current_thread() is threading.main_thread():
