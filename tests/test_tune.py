@@ -37,7 +37,7 @@ def held_out_error(model, rows, fold_of_row, fold, lam, mu) -> float:
 
 def test_the_path_is_what_fits_of_their_own_give(model, pendulum_runs):
     tuned = og.tune(model, pendulum_runs, orthogonalities=LAMBDAS, sparsities=MUS, folds=FOLDS)
-    rows = og.VectorField().observe(pendulum_runs)
+    rows = og.VectorField().observe(pendulum_runs.sorted_runs)  # the order of every fit
     fold_of_row = folds(rows, FOLDS)
     expected = [
         [
@@ -152,7 +152,7 @@ def test_an_infinite_ridge_leaves_the_equations_alone(pendulum_runs):
     model = og.OrthoReg(augmentation=og.RandomFeatures(10, ridge=1e-3), solver=og.Exact()).fit(
         pendulum_runs
     )
-    rows = og.VectorField().observe(pendulum_runs)
+    rows = og.VectorField().observe(pendulum_runs.sorted_runs)
     parts = gather(
         model.field_.features, model.field_.basis, rows, folds=3, fold_of_row=folds(rows, 3)
     )

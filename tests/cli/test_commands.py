@@ -213,7 +213,7 @@ def test_bad_tables_get_one_sentence_and_leave_nothing_behind(tmp_path, capsys, 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--library", "__import__('os').system('x')"], ["Formula", "'"]),
+        (["--library", "__import__('os').system('x')"], ["Library", "'"]),
         (["--library", "poly(2)+sn(theta)"], ["Did you mean 'sin'"]),
         (["--library", "poly(2)+sin(thta)"], ["Did you mean 'theta'"]),
         (["--library", "pooly(2)"], ["Did you mean 'poly'"]),

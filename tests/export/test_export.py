@@ -12,6 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import orthoreg as og
 from orthoreg._common.errors import InputError
+from orthoreg._common.typed import is_printable
 from orthoreg.export import significant, sympy_source
 from orthoreg.terms._expression import FUNCTIONS
 
@@ -37,12 +38,15 @@ def executed(source):
     return namespace["vector_field"]
 
 
-NAME = st.text(st.characters(codec="utf-8"), min_size=1, max_size=8).filter(str.strip)
+# names must not have control characters
+NAME = st.text(st.characters(codec="utf-8"), min_size=1, max_size=8).filter(
+    lambda name: name.strip() and is_printable(name)
+)
 
 
 @example(["a b", 'it\'s "q"'])
 @example(["lambda", "np"])
-@example(["new\nline", "back\\slash"])
+@example(["new line", "back\\slash"])
 @example(['"""', "'''"])
 @example(['\\"""\\', 'ends with "'])
 @example(["{x}", "%s"])

@@ -29,7 +29,7 @@ def plain(**changes) -> Recipe:
 
 @pytest.fixture(scope="module")
 def rows(pendulum_runs):
-    return og.VectorField().observe(pendulum_runs)
+    return og.VectorField().observe(pendulum_runs.sorted_runs)  # the order of every fit
 
 
 def assert_same(found: Fit, model: og.OrthoReg, points: np.ndarray) -> None:

@@ -156,7 +156,7 @@ def summarize(
     seen = _observations(subject, None if data is None else data.plan.continued, samples)
     scores = _scores(subject, data, seen)
     if runs is not None and forecasts is not None:
-        true = true_states(runs, forecasts)
+        true = true_states(runs.plan.clean if counts else runs, forecasts)
         scores = replace(scores, **forecast_scores(forecasts, true, runs.is_measured))
     terms = term_rows(subject, scores.equations)
     certificate = certificate_rows(subject)
