@@ -360,10 +360,10 @@ def page(record: dict[str, Any]) -> str:
         "- **CPU**: the time relative to that with all mechanisms on; the median over the "
         "cases.\n\n"
         "The cases were chosen with all mechanisms on, with two exceptions that were chosen "
-        "because a mechanism matters for them. The first are runs with one large outlier: in a run "
-        "of 60 rows with two smaller outliers, the search for outliers had no effect. The second "
-        "is the coarse clean Genesio-Tesi, one of eight such cases, in which the margin of "
-        "constants changes the verdict.\n\n"
+        "because a mechanism matters for them. The first is a set of runs with one large outlier, "
+        "chosen because the search for outliers had no effect on a run of 60 rows with two smaller "
+        "ones. The second is the coarse clean Genesio-Tesi, one of eight such cases, in which the "
+        "margin of constants changes the verdict.\n\n"
         "Mechanisms marked as removed were measured with the others. They were deleted because "
         "they had no effect.\n\n" + _table(rows) + _changed(rows) + _kept(rows)
     )

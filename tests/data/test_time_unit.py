@@ -44,7 +44,7 @@ def test_rates_are_per_unit():
 
 def test_a_conversion_is_noted_and_a_unit_is_named():
     assert "times are hours since" in str(read(DATES, time_unit="h").notes[0])
-    assert "'t' contains seconds; times are hours." in map(
+    assert "'t' is in seconds; its times were converted to hours." in map(
         str, read(HOURS, "t [s]", time_unit="h").notes
     )
     assert read(DATES).units["t"] == "s" and read(DATES).times[1] == 900

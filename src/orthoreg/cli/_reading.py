@@ -68,7 +68,7 @@ _OPTIONS: dict[str, tuple[Any, Any]] = {
     "long": (
         Annotated[
             str | None,
-            _option("Columns with names and values of a long table, such as sensor:reading."),
+            _option("Name and value columns of a long-format table, e.g., sensor:reading."),
         ],
         None,
     ),

@@ -135,8 +135,8 @@ class Dataset:
             states: a two-dimensional array (times x states) for one run, or a list of such arrays
             or a three-dimensional array for several runs.
         t
-            times: one array for all runs, one array per run, or the time step. A map may omit
-            them; rows are then counted.
+            times: one array for all runs, one array per run, or the time step. For a map
+            (`discrete=True`), t may be omitted; row numbers then serve as times.
         u
             inputs at the same times, (times x inputs), or a list of such arrays.
         names, input_names

@@ -19,13 +19,15 @@ from .._common.files import atomic_write
 class Experiment:
     """Runs to record next.
 
-    `starts` (R, n) are initial states and `inputs` (R, T, m) input signals at `times`, None without
-    inputs. `predicted` (R, T, n) are the states that the model expects, `outside` (R, T) the rows
-    outside its training data, where this is uncertain. `expected_shrinkage` has, for the goal
-    "constants", the expected width of each interval after the runs, as a fraction of its present
-    width. `separation` is, for the goal "rivals", the expected difference between the models in
-    standard deviations, and `coverage`, for the goal "coverage", the mean distance of the runs from
-    what is known, in distances of the gate or half ranges of the data.
+    `starts` (R, n) are initial states. `inputs` (R, T, m) are input signals at `times`, or None if
+    the model has no inputs. `predicted` (R, T, n) are the states that the model expects. `outside`
+    (R, T) marks the rows outside its training data, where these predictions are uncertain. For the
+    goal "constants", `expected_shrinkage` contains the expected width of each interval after the
+    runs, as a fraction of its present width. For the goal "rivals", `separation` is the expected
+    difference between the models in standard deviations. For the goal "coverage", `coverage` is the
+    mean distance of a row from the nearest known state or row of an earlier run. With a gate, the
+    known states are the training data, and distances are those of the gate. Without a gate, the
+    middle of the training data is the known state, and the unit is half the range of each state.
     """
 
     goal: str

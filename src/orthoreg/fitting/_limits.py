@@ -219,8 +219,9 @@ RELATION_GAIN = 5.0
 """Nats of likelihood above the price of constants and of the number of forms. The probability of a
 false relation is at most exp(-5), 1 in 150; none occurred in 150 simulated sets without one."""
 SECOND_CONSTANT = 3.3
-"""Nats. Price of a second constant, such as a free exponent, which is chosen if the data reject all
-simple exponents at 1%: half of the quantile of chi-squared."""
+"""Nats. Price of a second constant, such as a free exponent: half the 99% quantile of chi-squared
+with one degree of freedom, so that the constant is chosen only if the data reject all simple
+exponents at the 1% level."""
 COMPLEX_RELATION = 1.0  # nats. Price of an exponent that is not a whole number
 RELATION_LEVEL = 0.01
 """Probability below which deviations exceed the intervals of the runs, so that there is scatter."""

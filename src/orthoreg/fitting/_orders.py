@@ -51,8 +51,9 @@ class OrderTrials:
         return self._held_out.error(self._data, self._states)
 
     def gain(self, order: int) -> OrderGain | None:
-        """Return the gain with this order of all states, or of the first, or None if forecasts are
-        not good or not clearly better. If the data have positions, the order of all is raised."""
+        """Return the gain from raising all states, or a single state, to this order. Return None if
+        no forecast is good and clearly better than before. If the data have positions, all of them
+        are raised."""
         together = sorted(self._states, key=self._data.state_names.index)
         groups = [together, *([state] for state in self._states if len(together) > 1)]
         positions = [dict.fromkeys(group) for group in groups[: limits.GROUPS_TRIED]]

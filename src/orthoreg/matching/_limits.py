@@ -332,7 +332,7 @@ NOISE_GROWTH_SLOW = 0.5
 MIN_NOISE_CORRELATION = 0.2
 """Minimum correlation of neighbouring residuals."""
 MAX_NOISE_SHARE = 0.05
-"""Fraction of the variance of a state. Larger residuals are not noise."""
+"""Fraction of the variance of a state. A larger residual variance is not treated as noise."""
 MAX_RESIDUAL = 4.0
 """Standard deviations. Larger residuals are clipped to this value."""
 LAG_SHARE = 4
@@ -521,7 +521,7 @@ that follows does."""
 HIDDEN_ACCURACY = 1e-3
 """Sizes of the states. Integration error along a run."""
 HIDDEN_SUBSTEPS = 16
-"""Substeps between rows at most."""
+"""Maximum number of substeps between rows."""
 DOMAIN_SHARES = (0.5, 0.8, 1.0)
 """Shares by which states at which the equations have no value move to earlier ones, in turn."""
 HIDDEN_RIDGE = 1e-10

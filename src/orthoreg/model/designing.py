@@ -209,7 +209,7 @@ def _dataset(model: AbstractModel, candidates: _Candidates) -> Dataset:
 
 
 def _noise(model: AbstractModel, noise: Any) -> Float[np.ndarray, " n"]:
-    """Return the standard deviation of each state's noise, infinite if it is not measured."""
+    """Return the standard deviation of the noise of each state; infinite for unmeasured states."""
     names = model.schema_.measured_states
     default = model._noise_of(None)
     if noise is None and default is None:

@@ -340,7 +340,9 @@ class Reader:
         elif "'" in left:
             side, is_open = read_side(self._plain(left), self.variables, self.values, self.names)
             if is_open:
-                raise InputError(f"The left side of an equation must not have '...'; got '{left}'.")
+                raise InputError(
+                    f"The left side of an equation must not contain '...'; got '{left}'."
+                )
         else:
             similar = suggestion(left, self.outputs)
             hidden = f" If '{left}' is a state without a column, pass hidden=['{left}']."
@@ -395,8 +397,8 @@ class Reader:
             for c, side in system.solved().items():
                 if c in statements:
                     raise InputError(
-                        f"Physics(equations=...) gives the equation of '{self.outputs[c]}' twice: "
-                        f"with '...', and coupled to other equations."
+                        f"Physics(equations=...) gives two equations for '{self.outputs[c]}': one "
+                        f"with '...' and one coupled to other equations."
                     )
                 statements[c] = Statement((side,), True)
         return systems

@@ -411,8 +411,9 @@ def integrate(
 ) -> Rollout:
     """Integrate adaptively in double precision, one trajectory per start.
 
-    A failure is a status, never an exception. A state beyond `bound` has diverged. `field` is for
-    one rollout in JAX, `in_numpy` the same field for many rollouts in NumPy; either may be None.
+    A failure is a status, never an exception. A state beyond `bound` has diverged. `field`
+    evaluates one rollout in JAX; `in_numpy` evaluates the same field for many rollouts in NumPy.
+    Either may be None.
 
     An explicit method (Tsitouras, orders 5 and 4) is used in NumPy until the extrapolated savings
     of compilation exceed its cost, and compiled by JAX from then on. Savings are summed over calls

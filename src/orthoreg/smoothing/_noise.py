@@ -132,7 +132,7 @@ def relative_variance(
 
 @final
 class _Blocks(NamedTuple):
-    """Candidates: rows `first` to `first + length` of a column."""
+    """Candidate outliers: block i is rows `first[i]:first[i] + length[i]` of a column."""
 
     first: Int[np.ndarray, " B"]
     length: Int[np.ndarray, " B"]

@@ -128,7 +128,8 @@ class UnitAlgebra:
         return unit
 
     def _check_zeros(self, *terms: Expression) -> None:
-        """Refuse to add temperatures with different zeros, such as °C and K."""
+        """Raise UnitError if temperatures on scales with different zero points, such as °C and K,
+        are added."""
         names = [part.name for _, part in map(split_number, terms) if isinstance(part, Variable)]
         units = [unit for name in names if (unit := self.units.of.get(name)) is not None]
         if len({str(unit) for unit in units}) > 1 and any(map(has_free_zero, units)):
@@ -137,8 +138,8 @@ class UnitAlgebra:
                 for name, unit in zip(names, units, strict=True)
             )
             raise UnitError(
-                f"{shown} are temperatures with different zeros: read both in the same unit, as in "
-                f"units={{'{names[0]}': 'K'}}."
+                f"{shown} are temperatures on scales with different zero points: use the same unit "
+                f"for both, as in units={{'{names[0]}': 'K'}}."
             )
 
     def _of_call(self, function: str, argument: Expression) -> Unit | None:

@@ -80,7 +80,8 @@ def read_table(
         files are read through fsspec by their addresses, such as 's3://bucket/runs/*.parquet'.
     time
         the column of times. Dates, clock times, durations and counts since 1970 become seconds
-        since the first time, or `time_unit`. A map may omit it; rows are then counted.
+        since the first time, or `time_unit`. For a map (`discrete=True`), it may be omitted; row
+        numbers then serve as times.
     states
         the columns of states. `theta_*` stands for runs side by side in theta_1, theta_2.
     inputs

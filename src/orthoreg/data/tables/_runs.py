@@ -118,7 +118,10 @@ def _converted(
             f"time_unit must be omitted or be '{known}' as in the header: '{rates[0]}' was "
             f"measured in that unit of time."
         )
-    text = f"'{choice.time}' contains {TIME_UNITS[known][1]}; times are {TIME_UNITS[unit][1]}."
+    text = (
+        f"'{choice.time}' is in {TIME_UNITS[known][1]}; its times were converted to "
+        f"{TIME_UNITS[unit][1]}."
+    )
     return times * (TIME_UNITS[known][0] / TIME_UNITS[unit][0]), (Note("time-unit", text),)
 
 

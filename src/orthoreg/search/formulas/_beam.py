@@ -203,7 +203,7 @@ def best_pairs(
     equation: DictionaryProblem, support: Support, allowed: Bool[np.ndarray, " K"], width: int
 ) -> list[Support]:
     """Return the best pairs of columns to add to the support, at each temperature, as supports.
-    Neither column of a pair needs to help alone."""
+    Neither column needs to improve the fit on its own."""
     columns = np.flatnonzero(allowed)
     remaining = _left_over(equation, support.columns, columns)
     price = equation.price[columns]

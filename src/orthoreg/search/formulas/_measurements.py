@@ -31,11 +31,13 @@ class Measurements:
     independent rows, and `group` the run, or stretch of a run, of each row. `slopes` are estimated
     derivatives at the points. `time_variable` is the index of the time variable. `sign_changes`
     marks windows in which a velocity that was not measured (see `estimated_velocities`) changes its
-    sign. `given` maps the equation of a position to its velocity. `sides` gives, for each point and
-    variable, the fraction of the step around the point with the same sign minus the fraction with
-    the other sign. Functions must also be defined at the points `beyond`, which are outside the
-    range of the others. Each `stretch` of rows has a free offset. At most `reliable` rows count if
-    the misfit is noise. `units` are the units of the variables.
+    sign. `given` maps the equation of a position to its velocity. A variable that changes sign
+    between two points has both signs within the step around a point. `sides` is the fraction of
+    this step in which the variable has the same sign as at the point, minus the fraction in which
+    it has the opposite sign, for each point and variable. Functions must also be defined at the
+    points `beyond`, which are outside the range of the others. Each `stretch` of rows has a free
+    offset. At most `reliable` rows count if the misfit is noise. `units` are the units of the
+    variables.
     """
 
     points: Float[np.ndarray, "M V"]

@@ -22,8 +22,8 @@ TIE = 0.1
 NEGLIGIBLE_ERROR = 1e-8
 """Mean squares of the target. Smaller squared errors do not justify a term."""
 MAX_CANCELLATION = 10.0
-"""Dimensionless. Maximum ratio of terms to their sum. Terms that cancel more depend on the last
-digits of their coefficients."""
+"""Dimensionless. Maximum ratio of the summed sizes of the terms to the size of their sum. A sum
+with a larger ratio depends on the last digits of the coefficients."""
 DEPENDENT_TERM = 1e-12
 """Fraction of the square of a term that is outside the span of the selected terms. A term with less
 depends on them."""
