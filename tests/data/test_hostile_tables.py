@@ -5,7 +5,6 @@ import bz2
 import gzip
 import io
 import lzma
-import time
 import tracemalloc
 import zipfile
 
@@ -122,14 +121,12 @@ def bomb(kind, text):
 def test_tables_that_unpack_to_a_large_size_are_refused(tmp_path, kind, text):
     path = written(tmp_path, bomb(kind, text), f"runs.{'csv.' * (kind != 'xlsx')}{kind}")
     tracemalloc.start()
-    start = time.process_time()
     try:
         with pytest.raises(DataError, match="runs"):
             read_table(path, "t", ["x", "v"])
         assert tracemalloc.get_traced_memory()[1] < 200 * MIB
     finally:
         tracemalloc.stop()
-    assert time.process_time() - start < 20  # it was above 60 s, without tracing of memory
 
 
 def test_constant_columns_of_very_many_rows_are_refused(tmp_path):
