@@ -6,6 +6,7 @@ from numpy.testing import assert_allclose
 from scipy.integrate import quad, solve_ivp
 
 import orthoreg as og
+from orthoreg.findings.charts._forecast import as_forecasts, forecast_errors
 from orthoreg.matching._censoring import censored, expected_noise, expected_square
 
 
@@ -105,6 +106,14 @@ def test_the_summary_names_the_values_and_their_treatment(fits):
         count = int((data.plan.clipped[:, 0] == sign).sum())
         assert f"x is at its {words} value" in notes and f"in {count} rows" in notes
     assert "sensor" not in " ".join(fits["all"][0].summary(fits["all"][1]).notes)
+
+
+def test_charts_and_verdict_agree_on_the_error_of_a_forecast(fits):
+    model, data, _ = fits["upper"]
+    forecasts = model.forecast(data)
+    scores = model.summary(data, forecasts=forecasts).scores
+    by_run, _ = forecast_errors(data, as_forecasts(data, forecasts))
+    assert by_run[0] == pytest.approx(scores.forecast_error, rel=0.3)
 
 
 def test_equations_that_stay_below_the_limit_are_wrong():

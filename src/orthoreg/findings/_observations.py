@@ -127,9 +127,11 @@ class Observations:
 
 
 def of_motion(motion: Motion) -> Observations:
-    """Return the observations of runs in time."""
+    """Return the observations of runs in time, except rows that were filled in."""
     data = motion.data
-    rows = spaced(data.n_samples, limits.MAX_ROWS_OBSERVED)
+    filled = np.zeros_like(data.states, dtype=bool) if data.filled is None else data.filled
+    kept = np.flatnonzero(~filled.any(axis=1))
+    rows = kept[spaced(len(kept), limits.MAX_ROWS_OBSERVED)]
     samples = Rows(
         data.variables[rows],
         motion.slopes[rows],

@@ -184,6 +184,7 @@ def forecast_errors(
     parts = [_at_rows(data, run, forecast, np.nan) for run, forecast in enumerate(forecasts)]
     with np.errstate(over="ignore", invalid="ignore"):
         errors = np.concatenate(parts) - data.states
+        errors[data.plan.clipped * errors > 0] = 0.0  # beyond the limit of a sensor
         is_known = np.isfinite(errors)
         squares = np.square(np.where(is_known, np.clip(errors, -_MAX_ERROR, _MAX_ERROR), 0.0))
         first = data.offsets[:-1]
