@@ -1,4 +1,4 @@
-"""What a fitted model says to control engineers: linearizations, equilibria, state observers."""
+"""Analysis of fitted models for control: linearizations, equilibria and state observers."""
 
 from ._equilibria import Equilibria as Equilibria
 from ._equilibria import Equilibrium as Equilibrium

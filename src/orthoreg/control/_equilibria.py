@@ -22,8 +22,8 @@ class Equilibrium:
 
     `stability` is "stable", "unstable" or "undecided", and `kind` describes the linear motion
     nearby, for example "saddle". If the 95% interval of a real part contains zero, linearization
-    does not decide. `interval` has the 95% interval of each state, None if the fit has no
-    intervals. `inside` says whether the state is within the training data.
+    does not determine the stability. `interval` contains the 95% interval of each state, or is None
+    if the fit has no intervals. `inside` is true if the state is within the training data.
     """
 
     x: Float[np.ndarray, " n"]
@@ -103,8 +103,8 @@ def find_equilibria(
     """Return the states in the `box` whose rate is zero at the constant input u. `known` is the
     range of the training data, for fields without a region.
 
-    Newton's method starts from the points of a Halton sequence, so the result is deterministic. A
-    constant per run has the middle of its range.
+    Newton's method starts from the points of a Halton sequence, so the result is deterministic.
+    Constants per run are set to the middle of their ranges.
     """
     free = [i for i, name in enumerate(schema.state_names) if name not in schema.per_run_names]
     fixed = np.concatenate([box.mean(axis=0), u])
@@ -128,7 +128,8 @@ def find_equilibria(
 def _roots(
     search: _Search, low: Float[np.ndarray, " n"], high: Float[np.ndarray, " n"]
 ) -> Float[np.ndarray, "R n"]:
-    """Return the distinct roots in the box, by damped Newton steps from all starts together."""
+    """Return the distinct roots in the box, found by damped Newton steps from all starts at
+    once."""
     from scipy.stats import qmc
 
     n, width = len(low), high - low
@@ -161,7 +162,7 @@ def _newton_moves(
     width: Float[np.ndarray, " n"],
     scale: Float[np.ndarray, " n"],
 ) -> Float[np.ndarray, "N n"]:
-    """Return the Newton step of each row, the shortest one if its matrix is singular."""
+    """Return the Newton step of each row, or the shortest such step if the matrix is singular."""
     f, slopes = search.at(x) / scale, search.slopes(x) * width / scale[:, None]
     valid = np.isfinite(f.sum(axis=1)) & np.isfinite(slopes.sum(axis=(1, 2)))
     f, slopes = np.where(valid[:, None], f, 0.0), np.where(valid[:, None, None], slopes, 0.0)
@@ -175,7 +176,7 @@ def _shortened_moves(
     moves: Float[np.ndarray, "N n"],
     scale: Float[np.ndarray, " n"],
 ) -> Float[np.ndarray, "N n"]:
-    """Return the states after the moves, each halved until the residual decreases."""
+    """Return the states after the moves. Each move is halved until the residual decreases."""
     before = np.square(search.at(x) / scale).sum(axis=1)
     result, pending = x.copy(), np.ones(len(x), dtype=bool)
     for halving in range(limits.HALVINGS):
@@ -214,7 +215,8 @@ def _described(
     n, simple = len(root), _is_simple(search, root, width)
 
     def quantity(field: HybridField) -> np.ndarray:
-        """The root and the growth rates with other constants, by Newton steps from the root."""
+        """Return the root and its growth rates for other constants, by Newton steps from the
+        root."""
         moved = _Search(field, search.fixed, search.free, search.discrete)
         x = root[None]
         for _ in range(limits.HALVINGS):

@@ -1,5 +1,5 @@
-"""The derivatives of a field with respect to states and inputs: exact for terms, networks of tanh
-layers and the gate."""
+"""The derivatives of a field with respect to states and inputs. They are exact for terms, networks
+of tanh layers and the gate."""
 
 from functools import lru_cache
 from typing import Any
@@ -15,7 +15,8 @@ from . import _limits as limits
 
 
 def jacobian(field: HybridField, z: Float[np.ndarray, "N V"]) -> Float[np.ndarray, "N c V"]:
-    """Return df/dz at rows of states and inputs. At a jump of a term its slope is zero."""
+    """Return df/dz at rows of states and inputs. At a jump of a term, its slope is taken as
+    zero."""
     slopes = _term_slopes(field, z)
     used = [k for k, row in enumerate(slopes) if row is not None]
     result = np.zeros((len(z), len(field.coefficients), z.shape[1]))
@@ -28,7 +29,7 @@ def jacobian(field: HybridField, z: Float[np.ndarray, "N V"]) -> Float[np.ndarra
 
 
 def _term_slopes(field: HybridField, z: Float[np.ndarray, "N V"]) -> list[Any]:
-    """Return d theta_k / dz (N, V) of each term that the field uses, None for others."""
+    """Return d theta_k / dz (N, V) for each term that the field uses, and None for other terms."""
     weights = np.vstack([np.asarray(field.coefficients), np.asarray(field.correction)])
     used = np.flatnonzero((weights != 0).any(axis=0)).tolist()
     features = field.features
@@ -46,7 +47,8 @@ def _term_slopes(field: HybridField, z: Float[np.ndarray, "N V"]) -> list[Any]:
 
 @lru_cache(maxsize=32)
 def _slope_program(terms: tuple[Expression, ...], width: int) -> tuple[list[tuple[int, int]], Any]:
-    """Return the term and variable of each non-zero derivative, and the program of all of them."""
+    """Return the term and variable of each non-zero derivative, and a program that computes all of
+    these derivatives."""
     slopes = {
         (i, j): slope
         for i, term in enumerate(terms)
@@ -59,7 +61,7 @@ def _slope_program(terms: tuple[Expression, ...], width: int) -> tuple[list[tupl
 def _residual_slopes(
     field: HybridField, z: Float[np.ndarray, "N V"], slopes: list[Any]
 ) -> Float[np.ndarray, "N c V"]:
-    """Return the derivatives of the residual with correction and gate."""
+    """Return the derivatives of the residual, including its correction and its gate."""
     try:
         parts = networks(field)
     except InputError:  # functions of the user, whose derivatives are not known

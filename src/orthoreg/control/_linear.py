@@ -21,9 +21,9 @@ class LinearModel:
     """x' = rate + A (x - x0) + B (u - u0), y = C x + D u, near the state x0 and the input u0.
 
     The outputs y are the measured states. Constants per run are not states of the linear model.
-    `A_interval` and `B_interval` have the 95% interval of each element, from the joint covariance
-    of the constants; they are None if the fit has no intervals. For a map, x' is the state at the
-    next row, and `dt` is its step; otherwise `dt` is None. Unpacking gives A, B, C, D.
+    `A_interval` and `B_interval` contain the 95% interval of each element, computed from the joint
+    covariance of the constants, or are None if the fit has no intervals. For a map, x' is the state
+    at the next row, and `dt` is its step; otherwise `dt` is None. Unpacking gives A, B, C, D.
     """
 
     A: Float[np.ndarray, "n n"]
@@ -45,7 +45,7 @@ class LinearModel:
 
     @property
     def eigenvalues(self) -> np.ndarray:
-        """The eigenvalues of A, the largest real part first."""
+        """The eigenvalues of A, in order of decreasing real part."""
         values = np.linalg.eigvals(self.A)
         return values[np.lexsort((values.imag, -values.real))]
 
@@ -69,8 +69,8 @@ class LinearModel:
         )  # fmt: skip
 
     def _with_inputs(self) -> tuple[np.ndarray, ...]:
-        """Return the matrices, with an input without effect if there are no inputs, as SciPy
-        and python-control require."""
+        """Return the matrices. A model without inputs gets an input that has no effect, because
+        SciPy and python-control require one."""
         if self.input_names:
             return tuple(self)
         return self.A, np.zeros((len(self.A), 1)), self.C, np.zeros((len(self.C), 1))

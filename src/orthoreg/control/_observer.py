@@ -29,8 +29,9 @@ class Belief(NamedTuple):
 class FilteredRuns:
     """Estimates at all rows of some runs: `states` with their standard deviations `std`.
 
-    `innovations` are the differences of measured and predicted values in standard deviations of
-    the prediction, NaN where there is no measurement. `log_likelihood` is that of all measurements.
+    `innovations` are the differences between measured and predicted values, in standard deviations
+    of the prediction; they are NaN where there is no measurement. `log_likelihood` is the
+    log-likelihood of all measurements.
     """
 
     states: Float[np.ndarray, "N n"]
@@ -84,8 +85,8 @@ class Filter:
     def correct(
         self, belief: Belief, y: Float[np.ndarray, " p"]
     ) -> tuple[Belief, Float[np.ndarray, " p"], float]:
-        """Return the belief after a measurement, the normalized innovations, and the logarithm of
-        the likelihood. Values that are NaN were not measured."""
+        """Return the belief after a measurement, the normalized innovations, and the
+        log-likelihood. NaN stands for a value that was not measured."""
         known = np.flatnonzero(np.isfinite(y))
         innovations = np.full(len(y), np.nan)
         if not len(known):
@@ -105,7 +106,7 @@ class Filter:
     def run(
         self, times: Float[np.ndarray, " T"], y: Float[np.ndarray, "T p"], inputs: Inputs | None
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
-        """Return means, standard deviations, innovations and log likelihood of one run."""
+        """Return the means, standard deviations, innovations and log-likelihood of one run."""
         nodes = _input_nodes(times, inputs)
         belief, total = self.prior, 0.0
         means, stds, innovations = [], [], []
@@ -138,7 +139,7 @@ def _symmetric(P: Float[np.ndarray, "n n"]) -> Float[np.ndarray, "n n"]:
 
 
 def _between(nodes: Float[np.ndarray, "3 m"], place: float) -> Float[np.ndarray, " m"]:
-    """Return the inputs at a place from 0 to 1 of a step, on a parabola through its nodes."""
+    """Return the inputs at a fraction (0 to 1) of a step, on a parabola through its nodes."""
     first, middle, last = nodes
     return (
         first * (2 * place - 1) * (place - 1)
@@ -148,7 +149,8 @@ def _between(nodes: Float[np.ndarray, "3 m"], place: float) -> Float[np.ndarray,
 
 
 def _input_nodes(times: Float[np.ndarray, " T"], inputs: Inputs | None) -> np.ndarray:
-    """Return the inputs at the start, middle and end of each step, before a jump at its end."""
+    """Return the inputs at the start, middle and end of each step. If an input jumps at the end of
+    a step, its value before the jump is used."""
     if inputs is None:
         return np.zeros((len(times) - 1, 3, 0))
     begin, end = times[:-1], np.nextafter(times[1:], times[:-1])
@@ -158,11 +160,11 @@ def _input_nodes(times: Float[np.ndarray, " T"], inputs: Inputs | None) -> np.nd
 
 @final
 class Observer:
-    """Estimates the state of a running system from measurements, with a fitted model.
+    """Estimates the state of a running system from measurements and a fitted model.
 
-    `x` is the current state and `P` its covariance, which assumes that the constants of the
-    equations are exact. `update` takes one measurement, and `filter` whole runs, without changing
-    the current state.
+    `x` is the current state. `P` is its covariance, which assumes that the constants of the
+    equations are exact. `update` processes one measurement. `filter` processes whole runs without
+    changing the current state.
     """
 
     def __init__(self, kalman: Filter, schema: Schema, interpolation: dict[str, str]):
@@ -180,10 +182,10 @@ class Observer:
         return np.sqrt(np.maximum(np.diag(self.P), 0.0))
 
     def update(self, y: Any, u: Any = None, dt: float = 0.0) -> Float[np.ndarray, " n"]:
-        """Advance by `dt`, then take the measurement `y` and the input `u` of the same time; return
-        the state. Since the last update, the input moved linearly to `u`, or kept its last value if
-        the model holds it. NaN in `y` stands for a value that was not measured. For a map, `dt` is
-        its step."""
+        """Advance by `dt`, process the measurement `y` and the input `u` at the new time, and
+        return the state. Between updates, the input is assumed to change linearly to `u`, or to
+        keep its last value if the model holds it. NaN in `y` stands for a value that was not
+        measured. For a map, `dt` is its step."""
         inputs = vector(u, self._schema.measured_inputs, "u")
         values = _measurement(y, self.measured_names)
         if not np.isfinite(dt) or dt < 0:
@@ -207,7 +209,7 @@ class Observer:
 
 
 def _measurement(y: Any, names: Sequence[str]) -> Float[np.ndarray, " p"]:
-    """Return one value per measured state, where NaN is allowed."""
+    """Return one value per measured state. NaN is allowed."""
     values = np.atleast_1d(np.asarray(y, dtype=float))
     if values.shape != (len(names),) or np.isinf(values).any():
         raise InputError(
@@ -254,8 +256,9 @@ def likely_disturbance(
     interpolation: dict[str, str],
     size: Float[np.ndarray, " n"],
 ) -> Float[np.ndarray, " n"]:
-    """Return the disturbance with the highest likelihood of the measurements, among those that
-    move each state by a share of its `size` over a run; zero for equations that are exact."""
+    """Return the disturbance with the highest likelihood of the measurements, among disturbances
+    that move each state by a share of its `size` over a run. The disturbance of exact equations is
+    zero."""
     data = data.subsample_rows(limits.TUNING_ROWS)
     spans = data.times[data.offsets[1:] - 1] - data.times[data.offsets[:-1]]
     duration = float(np.median(spans)) if not schema.discrete else float(data.run_lengths.mean())
@@ -276,7 +279,7 @@ def likely_disturbance(
     best, highest = grid[int(np.argmax(values))], max(values)
     if not best.any():
         return np.zeros(len(size))
-    for i in np.flatnonzero(rate).tolist():  # then each state for itself
+    for i in np.flatnonzero(rate).tolist():  # then each state separately
         for factor in limits.DISTURBANCE_FACTORS:
             shares = best.copy()
             shares[i] *= factor
@@ -287,8 +290,9 @@ def likely_disturbance(
 
 
 def prior_of(schema: Schema, known: Float[np.ndarray, "2 n"]) -> Belief:
-    """Return the belief before the first measurement: the middle of the training data, with half
-    their range as standard deviation; for a constant per run, its distribution over runs."""
+    """Return the belief before the first measurement. The mean of a state is the middle of the
+    training data, and its standard deviation is half their range. A constant per run has its
+    distribution over runs."""
     mean, std = known.mean(axis=0), np.maximum((known[1] - known[0]) / 2, 1e-300)
     for constant in schema.per_run:
         i = schema.state_names.index(constant.name)
@@ -301,8 +305,8 @@ def prior_of(schema: Schema, known: Float[np.ndarray, "2 n"]) -> Belief:
 def stds_by_name(
     given: Any, names: Sequence[str], what: str, default: Float[np.ndarray, " k"]
 ) -> Float[np.ndarray, " k"]:
-    """Return standard deviations: a dict by name, where names without a value have the default, or
-    all of them in order."""
+    """Return standard deviations that are given in order, or as a dict by name. Names that are not
+    in the dict have the default."""
     if isinstance(given, Mapping):
         given = dict(zip(names, default.tolist(), strict=True)) | dict(given)
     values = vector(given, names, what)

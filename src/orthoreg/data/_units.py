@@ -39,7 +39,8 @@ def _registry() -> Any:
 def parse_unit(text: str) -> Unit | None:
     """Return the unit that a text stands for, or None if it is unknown or pint is not installed.
 
-    The unit of a temperature in °C or °F is that of a difference, because terms multiply it.
+    Temperatures in °C or °F have the unit of a temperature difference, because they are multiplied
+    in terms.
     """
     if not text or text in _PLAIN_TEXT or find_spec("pint") is None:
         return None
@@ -64,7 +65,7 @@ def _bases(unit: Unit) -> list[str]:
 
 
 def known_unit(text: str) -> Unit:
-    """Return the unit that a text stands for; it must be known."""
+    """Return the unit that a text stands for. The unit must be known."""
     unit = parse_unit(text)
     assert unit is not None
     return unit
@@ -105,9 +106,9 @@ def without_radians_below(unit: Unit) -> Unit:
 class Units:
     """The known units of the columns of a schema.
 
-    `of` has a unit for each column, including estimated velocities and time, or None if it is
-    unknown. `symbols` are the symbols of units as the user wrote them, and `unreadable` the texts
-    that are no units. `wanted` are units to print in place of others, {"rad": "deg"}.
+    `of` contains the unit of each column, including estimated velocities and time, or None if it is
+    unknown. `symbols` are the symbols of units as the user wrote them, and `unreadable` are the
+    texts that are not units. `wanted` are units to print in place of others, {"rad": "deg"}.
     """
 
     of: Mapping[str, Unit | None]
@@ -164,8 +165,9 @@ class Units:
 
 
 def checked_conversions(wanted: Mapping[str, str], *, of_columns: bool = False) -> dict[str, str]:
-    """Return units by the unit that they replace, or raise InputError for unlike units. Only
-    columns can be converted between units with different zeros."""
+    """Return a dict from each unit to the unit that replaces it. Raise InputError if a unit is
+    unknown, if two units measure different quantities, or if one has an arbitrary zero, because
+    only columns can be converted between such units."""
     require("pint", "units", "The conversion of units")
     for old, new in wanted.items():
         for text in (old, new):
@@ -226,7 +228,7 @@ def _symbols(texts: Iterable[str]) -> dict[str, str]:
 def units_of(schema: "Schema") -> Units | None:
     """Return the units of a schema's columns, or None if no unit is known.
 
-    The unit of an estimated velocity is that of its position divided by that of time.
+    The unit of an estimated velocity is the unit of its position divided by the unit of time.
     """
     if not schema.units or find_spec("pint") is None:
         return None
@@ -241,7 +243,7 @@ def units_of(schema: "Schema") -> Units | None:
 
 
 def unit_converter(name: str, given: str, wanted: str) -> tuple[float, float]:
-    """Return factor and offset that convert numbers from one unit to another.
+    """Return the factor and the offset that convert numbers from one unit to another.
 
     Raise DataError if the units are unlike, or if one of them is unknown.
     """

@@ -1,4 +1,4 @@
-"""Experiments to run next: candidate runs, and the choice among them."""
+"""Design of experiments: candidate runs, and the choice of the best ones."""
 
 from ._choice import Rivalry as Rivalry
 from ._choice import choose as choose

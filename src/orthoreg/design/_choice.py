@@ -1,4 +1,4 @@
-"""What candidate runs are worth, and the choice of a few of them: greedy, then by exchange."""
+"""The value of candidate runs, and the choice of a few of them by greedy search and exchange."""
 
 from collections.abc import Callable
 from typing import NamedTuple, final
@@ -11,8 +11,9 @@ from . import _limits as limits
 
 
 def choose(count: int, candidates: int, value: Callable[[list[int]], float]) -> list[int]:
-    """Return candidates with a large value: the best one is added repeatedly, then each is
-    exchanged for a better one. A candidate may be chosen more than once."""
+    """Return candidates with a large value. The best candidate is added repeatedly; then each
+    candidate is exchanged for a better one, if there is one. A candidate may be chosen more than
+    once."""
     chosen: list[int] = []
     for _ in range(count):
         values = [value([*chosen, k]) for k in range(candidates)]
@@ -31,7 +32,8 @@ def choose(count: int, candidates: int, value: Callable[[list[int]], float]) -> 
 
 
 def information(runs: RunSensitivities) -> Float[np.ndarray, "R P P"]:
-    """Return S'S of the constants for each run, with the unknown start eliminated."""
+    """Return the information S'S about the constants in each run, with the unknown start
+    eliminated."""
     S = _without_starts(runs, runs.by_constants)
     return _by_run(runs, np.swapaxes(S, 1, 2) @ S)
 
@@ -39,8 +41,8 @@ def information(runs: RunSensitivities) -> Float[np.ndarray, "R P P"]:
 def prediction_std(
     runs: RunSensitivities, covariance: Float[np.ndarray, "P P"]
 ) -> Float[np.ndarray, " R"]:
-    """Return the largest standard deviation of a predicted value of each run, in standard
-    deviations of the noise, from the uncertain constants."""
+    """Return the largest standard deviation of the predicted values of each run that results from
+    the uncertainty of the constants, in standard deviations of the noise."""
     variance = np.einsum("byp,pq,byq->by", runs.by_constants, covariance, runs.by_constants)
     largest = np.zeros(len(runs.growth))
     np.maximum.at(largest, runs.run, np.sqrt(np.maximum(variance.max(axis=1), 0.0)))
@@ -57,7 +59,7 @@ def _by_run(runs: RunSensitivities, values: Float[np.ndarray, "B ..."]) -> np.nd
 def _without_starts(
     runs: RunSensitivities, columns: Float[np.ndarray, "B Y q"]
 ) -> Float[np.ndarray, "B Y q"]:
-    """Return the parts of the columns that no change of the start can imitate."""
+    """Return the parts of the columns that no change of the start can reproduce."""
     result = np.empty(columns.shape)
     for r, start in enumerate(runs.by_start):
         axes, sizes, _ = np.linalg.svd(start, full_matrices=False)
@@ -85,9 +87,10 @@ def log_det_gain(
 
 @final
 class Rivalry(NamedTuple):
-    """Sums over each run, from which the separation of two models follows for any set of runs:
-    d'd, L'd and L'L. d is their difference in standard deviations of the noise, and L are the
-    sensitivities of both times a root of the covariances of their constants."""
+    """The sums d'd, L'd and L'L over each run, from which the separation of two models follows for
+    any set of runs. d is the difference between the models in standard deviations of the noise. L
+    contains the sensitivities of both models, each multiplied by a square root of the covariance of
+    its constants."""
 
     squares: np.ndarray
     scores: np.ndarray
@@ -116,8 +119,9 @@ def rivalry(
 
 
 def separation(rival: Rivalry, chosen: list[int]) -> float:
-    """Return the difference of two models over these runs in standard deviations, where the noise
-    and the uncertain constants of both vary: sqrt(d' (I + L L')^-1 d)."""
+    """Return the difference between two models over these runs, sqrt(d' (I + L L')^-1 d). The unit
+    is the standard deviation that results from the noise and the uncertain constants of both
+    models."""
     M = np.eye(rival.grams.shape[1]) + rival.grams[chosen].sum(axis=0)
     v = rival.scores[chosen].sum(axis=0)
     return float(np.sqrt(max(rival.squares[chosen].sum() - v @ np.linalg.solve(M, v), 0.0)))
@@ -126,8 +130,9 @@ def separation(rival: Rivalry, chosen: list[int]) -> float:
 def spread_of(
     rows: Float[np.ndarray, "R T V"], known: Float[np.ndarray, "L V"]
 ) -> Callable[[list[int]], float]:
-    """Return how far the rows of runs are from known points and from each other: the mean distance
-    of a row from the nearest known point or row of an earlier run of the set."""
+    """Return a function that measures how far the rows of runs are from known points and from each
+    other: the sum over runs of the mean distance of a row from the nearest known point or row of an
+    earlier run."""
     subset = np.linspace(0, rows.shape[1] - 1, limits.COVERED_ROWS).round().astype(int)
     rows = rows[:, np.unique(subset)]
 

@@ -1,4 +1,4 @@
-"""`Experiment`: runs to record next, what they are worth, and a table to run them from."""
+"""`Experiment`: runs to record next, their expected value, and a table of their inputs."""
 
 import csv
 import io
@@ -45,7 +45,7 @@ class Experiment:
 
     @property
     def text(self) -> str:
-        """The experiment in words."""
+        """A description of the experiment."""
         lines = []
         for r, start in enumerate(self.starts):
             states = ", ".join(
@@ -88,9 +88,9 @@ class Experiment:
         }
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
-        """Write a table with a row for each time of each run: the inputs to apply, and the states
-        that the model expects, in columns such as theta_expected. The first row of a run has its
-        start."""
+        """Write a table with one row per time of each run. It contains the inputs to apply and, in
+        columns such as theta_expected, the states that the model expects. The first row of a run
+        contains its initial state."""
         buffer = io.StringIO()
         writer = csv.writer(buffer, lineterminator="\n")
         expected = [f"{name}_expected" for name in self.state_names]

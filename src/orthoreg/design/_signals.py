@@ -1,4 +1,4 @@
-"""Candidate starts and input signals, the same in every call."""
+"""Candidate starts and input signals. Every call with the same arguments returns the same ones."""
 
 from dataclasses import dataclass
 from typing import final
@@ -22,8 +22,8 @@ class Band:
 def spread_points(
     low: Float[np.ndarray, " n"], high: Float[np.ndarray, " n"], count: int
 ) -> Float[np.ndarray, "count n"]:
-    """Return points of a Halton sequence in a box. Every other one is moved outwards to its
-    boundary, where large motions start."""
+    """Return points of a Halton sequence in a box. Every second point is moved outwards to the
+    boundary of the box, where large motions start."""
     from scipy.stats import qmc
 
     points = 2 * qmc.Halton(len(low), scramble=False).random(count + 1)[1:] - 1
@@ -38,7 +38,7 @@ def signals(
     """Return multisines, steps with random levels, and steps between both limits, in turn.
 
     A multisine has 1 to `TONES` frequencies and fills the range of its input. Steps hold each level
-    for half a period of the highest frequency; those between both limits have the most energy.
+    for half a period of the highest frequency. Steps between both limits have the most energy.
     """
     rng = np.random.default_rng(seed)
     result = np.empty((count, len(times), len(bands)))

@@ -7,15 +7,15 @@ import numpy as np
 
 # -- sizes of numbers ----------------------------------------------------------------------
 MIN_SIZE = 1e-120
-"""Smallest maximum of a term or a target that is not zero. Squares of residuals of relative size
-1e-16 then still have all their digits; the smallest such number is 2e-308."""
+"""Smallest allowed maximum of a nonzero term or target. Squares of residuals of relative size 1e-16
+then still have all their digits; the smallest such number is 2e-308."""
 
 SMALL_EXPONENT = -50
-"""Binary exponent of the size of a variable below which products may be rounded to zero. Products
-of six such variables, about 1e-15, are not."""
+"""Binary exponent of the size below which products of variables may be rounded to zero. Six
+variables of this size, about 1e-15 each, still have a nonzero product."""
 
 SIZE_ROWS = 1000
-"""Rows whose terms are tested for their size."""
+"""Number of rows on which the sizes of terms are checked."""
 
 # -- sines of columns that may be angles ---------------------------------------------------
 PREFERRED = 0.25
@@ -178,34 +178,37 @@ LEAST_POOLED = 0.5
 
 # Updates
 UPDATE_STRETCHES = 10
-"""Number of stretches of new rows from which their noise is estimated: enough for a test with 9
-degrees of freedom, and 20 rows each in 200, more than the correlation of estimated derivatives."""
+"""Number of stretches of new rows from which their noise is estimated. Ten stretches give a test
+with 9 degrees of freedom. If there are 200 new rows, a stretch has 20, which is longer than the
+correlation of estimated derivatives."""
 DRIFT_LEVEL = 0.01
-"""Probability of any false alarm of drift over all updates of a model."""
+"""Maximum probability of a false alarm of drift over all updates of a model."""
 DRIFT_NAMED = 3.0
-"""Standard errors. Constants whose change is larger are named if drift is detected."""
+"""Standard errors. If drift is detected, constants that change by more are named."""
 # -- states that were not measured -----------------------------------------------------------
 MAX_ROWS_ORDERS = 4000
 """Maximum number of rows to which equations of different orders are fitted."""
 GROUPS_TRIED = 2
 """Maximum number of sets of states that are tried as positions. A fit takes about a second."""
 MAX_COEFFICIENTS_ORDERS = 120
-"""Maximum number of candidate terms of all equations in such a fit. With an unmeasured input, fits
-of more take over 5 s of CPU."""
+"""Maximum number of candidate terms of all equations in such a fit. If an input is unmeasured, fits
+with more candidates take over 5 s of CPU time."""
 ORDER_HELD_OUT_SHARE = 1 / 3
 """Fraction of the rows that are forecast."""
 ORDER_FORECAST_SHARE = 0.5
 """Maximum length of these forecasts as a share of the longest run."""
 ORDER_FORECAST_PERIODS = 0.5
-"""Length of these forecasts in oscillations of the slowest state. On eleven systems, helpful orders
-have errors up to 0.25, and others, among them those with unmeasured inputs, above 0.45. Over a
-quarter of an oscillation or a whole one, they are less distinct."""
+"""Length of these forecasts in oscillations of the slowest state. On eleven systems, errors were at
+most 0.25 for orders that help, and above 0.45 for other orders, including those of systems with
+unmeasured inputs. Over a quarter of an oscillation, or a whole oscillation, the two groups were
+less distinct."""
 MIN_ORDER_STEPS = 3
-"""Minimum number of steps of these forecasts: one to estimate the initial state."""
+"""Minimum number of steps of these forecasts, of which one is used to estimate the initial
+state."""
 GOOD_ORDER_ERROR = 0.3
-"""Maximum forecast error of a helpful order, in standard deviations of a state."""
+"""Maximum forecast error with an order that helps, in standard deviations of a state."""
 MAX_ORDER_RATIO = 0.5
-"""Maximum ratio of the forecast errors with a helpful order and without."""
+"""Maximum ratio of the forecast error with an order that helps to the error without it."""
 
 
 # -- relations of constants per run to covariates -------------------------------------------
@@ -214,22 +217,25 @@ EXPONENTS = (*(-p for p in _POSITIVE), *_POSITIVE)
 """Exponents of one covariate: those of lengths, areas, volumes, periods and body masses."""
 PAIR_EXPONENTS = (-2.0, -1.0, -0.5, 0.5, 1.0, 2.0)  # exponents of two covariates
 MIN_RELATION_FREEDOM = 3
-"""Runs more than constants of a relation. With fewer, left-out runs test nothing."""
+"""Minimum number of runs in excess of the constants of a relation. With fewer runs, predictions of
+left-out runs are not a test."""
 RELATION_GAIN = 5.0
-"""Nats of likelihood above the price of constants and of the number of forms. The probability of a
-false relation is at most exp(-5), 1 in 150; none occurred in 150 simulated sets without one."""
+"""Nats by which the log-likelihood must increase, in addition to the prices of the constants and of
+the number of forms. The probability of a false relation is at most exp(-5), 1 in 150. None occurred
+in 150 simulated data sets without a relation."""
 SECOND_CONSTANT = 3.3
 """Nats. Price of a second constant, such as a free exponent: half the 99% quantile of chi-squared
 with one degree of freedom, so that the constant is chosen only if the data reject all simple
 exponents at the 1% level."""
-COMPLEX_RELATION = 1.0  # nats. Price of an exponent that is not a whole number
+COMPLEX_RELATION = 1.0  # nats. Price of a non-integer exponent
 RELATION_LEVEL = 0.01
-"""Probability below which deviations exceed the intervals of the runs, so that there is scatter."""
-MIN_SCATTER = 0.01  # standard deviations of the constant. Smallest scatter that is compared
-SCATTERS = 12  # values of the scatter that are compared
-SCATTER_ROUNDS = 3  # rounds in which constants and the size of the scatter are estimated in turn
+"""Probability. If deviations as large as the observed ones are less probable, given the intervals
+of the runs, they are treated as scatter."""
+MIN_SCATTER = 0.01  # standard deviations of the constant. Smallest scatter that is tried
+SCATTERS = 12  # number of values of the scatter that are tried
+SCATTER_ROUNDS = 3  # rounds in which constants and scatter are estimated in turn
 MAX_LOG_RANGE = 5.0
-"""Change of the logarithm over one standard deviation of a covariate, the largest of exponentials
-and free powers that are compared."""
-RATES = 101  # rates and free exponents on the first grid
+"""Maximum change of the logarithm of a constant over one standard deviation of a covariate, for the
+exponentials and free powers that are tried."""
+RATES = 101  # number of rates or free exponents on the first grid
 RATE_ACCURACY = 1e-9  # units of a rate or exponent. Far below its standard error

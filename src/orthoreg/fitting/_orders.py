@@ -1,8 +1,9 @@
-"""States that were not measured, in place of which derivatives of measured states are used.
+"""Derivatives of measured states in place of states that were not measured.
 
-x' = h, h' = f(x, h) is x'' = f(x, x'). If nothing is known of a hidden state h, the derivative of a
-measured state is a choice without loss of generality wherever h acts on this state. Which state to
-differentiate, and how often, is decided by forecasts of held-out rows.
+The system x' = h, h' = f(x, h) is equivalent to x'' = f(x, x'). If nothing is known about a hidden
+state h, it can be chosen as the derivative of a measured state, without loss of generality wherever
+h acts on this state. Forecasts of held-out rows decide which state is differentiated, and how
+often.
 """
 
 from collections.abc import Sequence
@@ -26,8 +27,8 @@ from ._trajectories import fit_runs
 
 @final
 class OrderGain(NamedTuple):
-    """States that are positions in equations of this order, and the errors of forecasts over some
-    time `before` and `after`, in standard deviations."""
+    """States that become positions in equations of this order. `before` and `after` are the errors
+    of forecasts over `time` without and with these equations, in standard deviations."""
 
     states: tuple[str, ...]
     order: int
@@ -38,13 +39,14 @@ class OrderGain(NamedTuple):
 
 @final
 class OrderTrials:
-    """Fits of higher order in measured `states`, judged by the worst forecast of these states."""
+    """Fits of higher order in measured `states`, judged by the largest forecast error among these
+    states."""
 
     def __init__(self, recipe: Recipe, data: Dataset, states: Sequence[str]):
         self._data = data.subsample_rows(limits.MAX_ROWS_ORDERS)
         self._states = tuple(states)
         self._held_out = _HeldOut(recipe, self._data)
-        self.failed: list[int] = []  # orders
+        self.failed: list[int] = []  # orders that were tried
 
     @cached_property
     def _before(self) -> float | None:
@@ -84,9 +86,9 @@ class OrderTrials:
 
 
 def with_embedded_states(recipe: Recipe, data: Dataset) -> Dataset:
-    """Return the runs with their hidden states as successive derivatives of a measured state, if
-    nothing is known of the hidden states. Of several measured states, the one with the best
-    forecasts of held-out rows is differentiated."""
+    """Return the runs with their hidden states defined as successive derivatives of a measured
+    state, if nothing is known about the hidden states. If several states are measured, the one that
+    gives the best forecasts of held-out rows is differentiated."""
     hidden = [name for name in data.hidden if name not in data.schema.per_run_names]
     if not hidden or not data.has_unknown_states or _is_mentioned(recipe, hidden):
         return data
@@ -101,9 +103,10 @@ def with_embedded_states(recipe: Recipe, data: Dataset) -> Dataset:
         return data
     if len(hidden) + max(map(len, chains), default=0) > MAX_ORDER:
         raise InputError(
-            f"Nothing is known of the hidden states {quoted(hidden)}, which would be derivatives "
-            f"of a measured state; equations of an order above {MAX_ORDER} are not supported. Give "
-            f"fewer hidden states, or equations with physics=Physics(equations=...)."
+            f"Nothing is known about the hidden states {quoted(hidden)}, so they would be "
+            f"derivatives of a measured state, but equations of an order above {MAX_ORDER} are not "
+            f"supported. Give fewer hidden states, or equations for them with "
+            f"physics=Physics(equations=...)."
         )
     candidates = [measured.with_rates(dict(data.velocity_of) | chain) for chain in chains]
     if len(candidates) < 2:
@@ -116,7 +119,7 @@ def with_embedded_states(recipe: Recipe, data: Dataset) -> Dataset:
 
 
 def _chains(data: Dataset) -> list[list[str]]:
-    """Return each measured state that is no derivative, with its derivatives."""
+    """Return each measured state that is not a derivative, followed by its derivatives."""
     chains = []
     for state in data.schema.measured_states:
         if state in data.velocity_of.values():
@@ -136,7 +139,7 @@ def _is_mentioned(recipe: Recipe, hidden: Sequence[str]) -> bool:
 
 @final
 class _HeldOut:
-    """Fits to some rows of runs, without residual, and their forecasts of the others."""
+    """Fits to some rows of the runs, without a residual, and forecasts of the remaining rows."""
 
     def __init__(self, recipe: Recipe, data: Dataset):
         self.recipe = replace(recipe, augmentation=Zero())

@@ -1,7 +1,8 @@
-"""Relations between constants of runs and quantities that are constant within each run.
+"""Relations between constants per run and quantities that are constant within each run.
 
-Estimates y_r of runs have standard errors s_r. A relation g predicts them up to a scatter, whose
-variance is added to s_r**2. Forms are compared by the likelihood with a price for each constant.
+The estimate y_r from run r has the standard error s_r. A relation g predicts the estimates up to a
+scatter, whose variance is added to s_r**2. Forms are compared by their likelihoods, with a price
+for each constant.
 """
 
 import itertools
@@ -21,7 +22,7 @@ from . import _limits as limits
 
 @final
 class _Shape(NamedTuple):
-    """A form with its covariates and the exponents of powers."""
+    """A form, its covariates and, for powers, their exponents."""
 
     form: Form
     columns: tuple[int, ...]
@@ -35,7 +36,7 @@ class _Shape(NamedTuple):
 
 @final
 class _Match(NamedTuple):
-    """A relation matched to runs: constants, scatter and log likelihood."""
+    """A relation matched to runs: its constants, scatter and log-likelihood."""
 
     shape: _Shape
     values: Float[np.ndarray, " k"]
@@ -53,8 +54,8 @@ def find_relation(
     names: Sequence[str],
 ) -> Relation | None:
     """Return the relation of these estimates to covariates, or None if no form is clearly better
-    than a constant and predicts left-out runs better. Runs with an unknown value or covariate do
-    not count."""
+    than a constant and predicts left-out runs better. Runs with an unknown value or covariate are
+    ignored."""
     is_known = np.isfinite(y) & np.isfinite(std) & (std > 0)
     best: tuple[float, _Match, Bool[np.ndarray, " R"]] | None = None
     shapes = list(_shapes(covariates))
@@ -104,7 +105,7 @@ class _Runs(NamedTuple):
 
     @property
     def is_relative(self) -> bool:
-        """Whether the scatter is relative: all constants have the same sign."""
+        """Whether the scatter is relative, which requires that all constants have the same sign."""
         return bool((self.y > 0).all() or (self.y < 0).all())
 
     def only(self, rows: Bool[np.ndarray, " R"]) -> "_Runs":
@@ -134,7 +135,7 @@ class _Runs(NamedTuple):
         return evaluate_relation(shape.form, shape.exponents, values, z)[0]
 
     def _values(self, shape: _Shape, variance: Float[np.ndarray, " R"]) -> Float[np.ndarray, " k"]:
-        """Return the constants of weighted least squares."""
+        """Return the constants that minimize the weighted squared deviations."""
         z, root = self.z[:, shape.columns], np.sqrt(variance)
 
         if shape.form == "power":
@@ -166,8 +167,8 @@ class _Runs(NamedTuple):
         return np.array([a * np.exp(-b * center), b])
 
     def relation(self, match: _Match, names: Sequence[str]) -> Relation | None:
-        """Return the relation with intervals and tests, or None if left-out runs are predicted
-        worse than by the mean of the others."""
+        """Return the relation with intervals and tests, or None if it predicts left-out runs worse
+        than the mean of the other runs does."""
         shape, count = match.shape, match.shape.size
         freedom = len(self.y) - count
         value = self.at(shape, match.values)
@@ -209,8 +210,8 @@ class _Runs(NamedTuple):
     def _left_out_errors(
         self, shape: _Shape, variance: Float[np.ndarray, " R"]
     ) -> tuple[float, float]:
-        """Return the root mean square errors of predictions of runs left out one at a time, of the
-        relation and of the mean, relative to the mean size of the constant."""
+        """Return the root mean square errors with which the relation and the mean predict runs that
+        are left out one at a time. Errors are relative to the mean size of the constant."""
         errors = []
         for run in range(len(self.y)):
             rows = np.arange(len(self.y)) != run

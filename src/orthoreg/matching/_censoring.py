@@ -1,8 +1,8 @@
-"""Values at the limit of a sensor: only that the state is at or beyond the limit is known.
+"""Values at the limit of a sensor, which show only that the state is at or beyond the limit.
 
-The likelihood of such a value is Phi(a), with a the distance of the state beyond the limit in
-standard deviations of the noise. [Tobin 1958] Its cost, score and curvature replace the residual
-and the weight of a measured value in Gauss-Newton steps.
+The likelihood of such a value is Phi(a), where a is the distance of the state beyond the limit in
+standard deviations of the noise [Tobin 1958]. In Gauss-Newton steps, the cost, score and curvature
+of this likelihood replace the residual and the weight of a measured value.
 """
 
 import numpy as np
@@ -14,9 +14,10 @@ from . import _limits as limits
 def censored(
     distance: Float[np.ndarray, "*shape"],
 ) -> tuple[Float[np.ndarray, "*shape"], Float[np.ndarray, "*shape"], Float[np.ndarray, "*shape"]]:
-    """Return the cost -log Phi(a) of states at a `distance` a beyond the limit, its curvature h,
-    and its score over h, the residual whose square has the same slope. The cost is linear beyond
-    `HUBER` standard deviations short of the limit."""
+    """Return the cost -log Phi(a) of states at a `distance` a beyond the limit, the curvature h of
+    this cost, and its score divided by h, which is the residual whose square has the same slope.
+    The cost is linear for states that are more than `HUBER` standard deviations short of the
+    limit."""
     a = np.asarray(distance, dtype=float)
     near = np.clip(a, -limits.HUBER, limits.MAX_CENSORED_DISTANCE)
     log_share, ratio = _log_normal_share(near)
@@ -30,8 +31,8 @@ def censored(
 def expected_noise(
     distance: Float[np.ndarray, "*shape"],
 ) -> Float[np.ndarray, "*shape"]:
-    """Return the expected noise, in standard deviations and in the direction of the limit, of a
-    value at the limit whose state is at a `distance` beyond it: phi(a) / Phi(a)."""
+    """Return the expected noise of a value at the limit whose state is at a `distance` a beyond the
+    limit: phi(a) / Phi(a), in standard deviations and in the direction of the limit."""
     a = np.asarray(distance, dtype=float)
     near = np.clip(a, -limits.MAX_CENSORED_DISTANCE, limits.MAX_CENSORED_DISTANCE)
     return _log_normal_share(near)[1]
@@ -40,8 +41,8 @@ def expected_noise(
 def expected_square(
     distance: Float[np.ndarray, "*shape"],
 ) -> Float[np.ndarray, "*shape"]:
-    """Return the expected square of the noise, in its variances, of a value at the limit whose
-    state is at a `distance` beyond it: 1 - a phi(a) / Phi(a). [EM algorithm]"""
+    """Return the expected squared noise of a value at the limit whose state is at a `distance` a
+    beyond the limit: 1 - a phi(a) / Phi(a), in units of the noise variance. [EM algorithm]"""
     return 1 - distance * expected_noise(distance)
 
 

@@ -1,4 +1,4 @@
-"""Units of known equations: unlike quantities are refused, and units of constants inferred."""
+"""Units of known equations: unlike quantities are refused, and units of constants are inferred."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -73,7 +73,7 @@ def _given(units: Iterable[tuple[str, str]]) -> dict[str, Unit]:
 
 
 def _check_velocities(algebra: UnitAlgebra, schema: Schema) -> None:
-    """Raise InputError if a measured velocity is not in the unit of its position per time."""
+    """Raise InputError if the unit of a measured velocity is not that of its position per time."""
     units = algebra.units
     for position, velocity in schema.velocity_of.items():
         rate, unit = units.rate(position), units.of.get(velocity)
@@ -104,7 +104,7 @@ class _Checks:
     ):
         self._physics, self._schema, self._outputs = physics, schema, outputs
         self._algebra = algebra
-        # units of constants per run are inferred, as those of other constants
+        # units of constants per run are inferred, like those of other constants
         constants = schema.per_run_names
         self._variables = tuple(n for n in schema.variable_names if n not in constants)
 

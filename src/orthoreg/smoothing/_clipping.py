@@ -1,12 +1,13 @@
 """Limits of a sensor's range, beyond which all readings are equal.
 
-At a limit, several rows in a row have exactly the largest (or smallest) value of a column. Two
-observations distinguish this from other reasons. Either noise separates all other readings: a state
-that really rests at a value, or that is stopped there, has readings that differ by noise. The noise
-at a small value may be small, as for counts near zero. Or the motion does not slow down before and
-after these rows: polynomials through the rows on either side lead beyond the limit by much more
-than they miss other rows. A state at rest slows down before it, a mechanical stop is left slowly,
-and a peak of rounded values is about one rounding step high.
+At a limit, several consecutive rows have exactly the largest (or smallest) value of a column.
+Either of two observations distinguishes a limit of the sensor from other causes. The first is that
+noise separates all other readings. A state that really rests at a value, or that is stopped there,
+has readings that differ by noise, although the noise at a small value may be small, as for counts
+near zero. The second is that the motion does not slow down before and after these rows: polynomials
+through the rows on either side extend beyond the limit by much more than their usual errors. In
+contrast, a state slows down before it comes to rest, it leaves a mechanical stop slowly, and a peak
+of rounded values is about one rounding step high.
 """
 
 import math
@@ -22,7 +23,8 @@ from ._polynomial import Offsets, Times, Values
 
 @final
 class _Column(NamedTuple):
-    """A column, the run of each row, the rows at the limit, and those at either extreme value."""
+    """A column, the run of each row, the rows at the limit, and the rows at either extreme
+    value."""
 
     times: Float[np.ndarray, " N"]
     values: Float[np.ndarray, " N"]
@@ -38,8 +40,8 @@ class _Column(NamedTuple):
 
 
 def find_range_limits(times: Times, values: Values, offsets: Offsets) -> Float[np.ndarray, "2 n"]:
-    """Return the lower and upper limit of the range of each column's sensor, infinite if no reading
-    is at a limit."""
+    """Return the lower and upper limits of the range of each column's sensor. A limit is infinite
+    if no reading is at it."""
     run = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     result = np.empty((2, values.shape[1]))
     result[0], result[1] = -np.inf, np.inf
@@ -58,15 +60,15 @@ def find_range_limits(times: Times, values: Values, offsets: Offsets) -> Float[n
 
 
 def _stretches(marked: Bool[np.ndarray, " N"], run: Int[np.ndarray, " N"]) -> Int[np.ndarray, " S"]:
-    """Return the numbers of consecutive marked rows of runs."""
+    """Return the length of each stretch of consecutive marked rows."""
     rows = np.flatnonzero(marked)
     is_start = (np.diff(rows, prepend=-2) > 1) | (np.diff(run[rows], prepend=-1) != 0)
     return np.diff(np.append(np.flatnonzero(is_start), len(rows)))
 
 
 def _rounding_step(x: Float[np.ndarray, " N"]) -> float:
-    """Return the smallest difference between values near the largest one: the step to which values
-    are rounded, negligible for others."""
+    """Return the smallest difference between values near the largest one. For rounded values, this
+    is the rounding step; for other values, it is negligible."""
     levels = np.unique(x)
     count = max(len(levels) // limits.LEVELS_NEAR_LIMIT, limits.MIN_LEVELS_NEAR_LIMIT)
     steps = np.diff(levels[-count:])
@@ -74,8 +76,8 @@ def _rounding_step(x: Float[np.ndarray, " N"]) -> float:
 
 
 def _noise_is_missing(column: _Column, rows: Int[np.ndarray, " S"], step: float) -> bool:
-    """Return whether noise would have separated such numbers of consecutive readings of a state at
-    rest, although their values are rounded to a `step`."""
+    """Return whether noise would have separated so many consecutive readings of a state at rest,
+    even if values are rounded to a `step`."""
     kept = np.flatnonzero(~column.at_extreme)
     is_start = (np.diff(kept, prepend=-2) > 1) | (np.diff(column.run[kept], prepend=-1) != 0)
     offsets = np.append(np.flatnonzero(is_start), len(kept))
@@ -105,7 +107,7 @@ def _noise_is_missing(column: _Column, rows: Int[np.ndarray, " S"], step: float)
 
 
 def _noise_level(times: Times, x: Float[np.ndarray, " N"], offsets: Offsets) -> float:
-    """Return the standard deviation of the noise, zero if differences may be motion."""
+    """Return the standard deviation of the noise, or zero if differences may result from motion."""
     noise, is_noise = estimate_noise(times, x[:, None], offsets)
     return float(noise[0]) if is_noise[0] else 0.0
 
@@ -125,8 +127,8 @@ def _motion_is_missing(column: _Column, step: float) -> bool:
 
 
 def _leads_beyond(column: _Column, width: int, degree: int, step: float) -> bool:
-    """Return whether polynomials through `width` rows before the rows at the limit lead beyond it
-    by more than chance, rounding, and their usual errors."""
+    """Return whether polynomials through the `width` rows before the rows at the limit extend
+    beyond the limit by more than chance, rounding and their usual errors can explain."""
     ahead = max(width // limits.CLIPPING_AHEAD, 2)
     total = width + ahead
     if len(column.times) < total:
@@ -150,7 +152,8 @@ def _leads_beyond(column: _Column, width: int, degree: int, step: float) -> bool
 def _prediction_errors(
     column: _Column, first: Int[np.ndarray, " B"], width: int, ahead: int, degree: int
 ) -> Float[np.ndarray, " b"]:
-    """Return how far polynomials through the rows from `first` lead beyond the rows after them."""
+    """Return how far polynomials through the rows from `first` extend beyond the rows that
+    follow."""
     if len(first) > limits.CLIPPING_WINDOWS:
         first = first[np.linspace(0, len(first) - 1, limits.CLIPPING_WINDOWS).astype(int)]
     rows = first[:, None] + np.arange(width + ahead)
@@ -170,7 +173,7 @@ def bridged(
 ) -> Values:
     """Return the values with `clipped` ones (1 at an upper limit, -1 at a lower one) replaced by
     cubics that continue the lines through `width` rows before and after, at or beyond the limit. At
-    the ends of runs, they keep the value of the limit."""
+    the ends of runs, values at a limit are not changed."""
     result = np.array(values)
     starts = np.repeat(offsets[:-1], np.diff(offsets))
     ends = np.repeat(offsets[1:], np.diff(offsets))

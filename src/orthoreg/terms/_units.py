@@ -64,7 +64,7 @@ class UnitAlgebra:
                 return self._of_call(function, argument)
 
     def expect(self, item: Expression, unit: Unit, other: str = "") -> None:
-        """Infer the unit of a constant in a formula of this `unit`.
+        """Check that a formula has this `unit`, and infer the units of the constants in it.
 
         Raise UnitError if the formula has another unit. `other` is the quantity to which it is
         added, with its unit; without it, the formula must be a pure number.
@@ -171,7 +171,7 @@ class UnitAlgebra:
         if not other:
             return f"{given} must be a pure number: divide it by a constant with the same unit."
         if same_dimension(unit, wanted):
-            return f"{other} and {given} are in different units: read both in the same unit."
+            return f"{other} and {given} are in different units: use the same unit for both."
         cure = "multiply one of them by a constant"
         if isinstance(item, Number):
             cure = "write a named constant in place of the number"
