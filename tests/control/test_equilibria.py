@@ -128,14 +128,14 @@ def test_jumps_and_wrong_ranges_are_refused():
     model, _ = pendulum()
     for ranges, message in [
         ({"thta": (0, 1)}, "'thta', which is not a state. Did you mean 'theta'"),
-        ({"theta": (1, 0)}, "a lowest and a higher highest value"),
-        ({"theta": 3.0}, "a lowest and a higher highest value"),
-        ({"theta": (0, np.inf)}, "a lowest and a higher highest value"),
+        ({"theta": (1, 0)}, "a lowest and a larger highest value"),
+        ({"theta": 3.0}, "a lowest and a larger highest value"),
+        ({"theta": (0, np.inf)}, "a lowest and a larger highest value"),
     ]:
         with pytest.raises(InputError, match=message):
             model.equilibria(ranges)
     friction = rows_model(
         lambda x, v: np.column_stack([v, -x - 0.5 * np.sign(v)]), "poly(1) + sign(x1)"
     )
-    with pytest.raises(InputError, match=r"without jumps, and the model has sign\(x1\)"):
+    with pytest.raises(InputError, match=r"without jumps, but the model contains sign\(x1\)"):
         friction.equilibria()

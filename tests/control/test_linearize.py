@@ -130,7 +130,9 @@ def test_delays_and_time_are_refused_in_one_sentence():
     driven = og.OrthoReg(physics=og.Physics(equations={"x": "a*cos(0.8*t)"})).fit(data)
     for who in ("linearize", "equilibria"):
         arguments = ([0.0],) if who == "linearize" else ()
-        with pytest.raises(InputError, match=r"without delays, and the model has x\(t - 0\.5\)"):
+        with pytest.raises(
+            InputError, match=r"without delays, but the model contains x\(t - 0\.5\)"
+        ):
             getattr(delayed, who)(*arguments)
-        with pytest.raises(InputError, match="do not depend on time, and the model uses 't'"):
+        with pytest.raises(InputError, match="do not depend on time, but the model uses 't'"):
             getattr(driven, who)(*arguments)

@@ -41,7 +41,7 @@ def design(
     horizon: Annotated[float, typer.Option(help="Duration of a run.")] = 10.0,
     step: Annotated[float, typer.Option(help="Time between rows.")] = 0.05,
     goal: Annotated[
-        str, typer.Option(help="constants (narrow intervals), rivals (with --rival) or coverage.")
+        str, typer.Option(help="constants (narrow intervals), rivals (see --rival) or coverage.")
     ] = "constants",
     rival: Annotated[
         list[Path] | None, typer.Option(help="Another model of the same data, for --goal rivals.")
@@ -53,7 +53,7 @@ def design(
     reading: dict[str, Any],
     as_json: Json = False,
 ) -> None:
-    """Propose the runs to record next: starts and input signals that teach most."""
+    """Propose the runs to record next: the most informative starts and input signals."""
     one_of(goal, _GOALS, "--goal")
     if out is not None:
         check_file(out, "next.csv")

@@ -57,9 +57,7 @@ if TYPE_CHECKING:
 
 Time = Annotated[
     str | None,
-    typer.Option(
-        help="Column with the times. With --discrete, it may be omitted: rows are counted."
-    ),
+    typer.Option(help="Column with the times. Optional with --discrete: rows are then counted."),
 ]
 States = Annotated[str, typer.Option(help="Columns with the states, separated by commas.")]
 Positions = Annotated[
@@ -72,7 +70,7 @@ Positions = Annotated[
 Order = Annotated[
     int,
     typer.Option(
-        help="Order of the equations of --positions. With 3, accelerations are states too."
+        help="Order of the equations of --positions. For 3, accelerations are states too."
     ),
 ]
 Inputs = Annotated[str, typer.Option(help="Columns with inputs, separated by commas.")]
@@ -165,7 +163,7 @@ Known = Annotated[
 Value = Annotated[
     list[str] | None,
     typer.Option(
-        help="Value of a constant, g=9.81 or 'g=9.81 m/s^2'; others are estimated. Can be repeated."
+        help="Value of a constant: g=9.81 or 'g=9.81 m/s^2'. Others are estimated. Can be repeated."
     ),
 ]
 BoundOption = Annotated[
@@ -259,7 +257,9 @@ def fit(
     check_discovery(discover, alone, preset, settings)
     _check_left_sides(known or [], discrete=discrete)
     if time is None and not discrete:
-        raise InputError("--time must name the column of times; only --discrete may omit it.")
+        raise InputError(
+            "--time must name the column of times. It is optional only with --discrete."
+        )
     with collected_warnings() as notes, on_cluster(workers, cluster):
         with working("Reading the table"):
             from ..data import read_table
@@ -342,7 +342,7 @@ def _written(
     printed: dict[str, str],
 ) -> _Result:
     """Compare a model with its data, then write model, report, summary and plots to a folder.
-    Coefficients are shown in the units `printed` in place of others."""
+    Coefficients are shown in the units that `printed` gives in place of others."""
     from ..findings import forecast_sample
     from ..model.validation import in_states_of
     from ..reporting import report_page

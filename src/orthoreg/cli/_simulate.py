@@ -40,8 +40,8 @@ def simulate(
     from_data: Annotated[
         Path | None,
         typer.Option(
-            help="Table of past samples, one run, from which the initial state is estimated, with "
-            "hidden states and constants per run."
+            help="Table with past samples of one run, from which the initial state is estimated, "
+            "including hidden states and constants per run."
         ),
     ] = None,
     inputs: Annotated[
@@ -60,7 +60,7 @@ def simulate(
     units: PrintedUnits = "",
     as_json: Json = False,
 ) -> None:
-    """Integrate a model from an initial state, or from past samples. Divergence is reported and is
+    """Integrate a model from an initial state, or from past samples. Divergence is reported, but is
     not an error."""
     import numpy as np
 

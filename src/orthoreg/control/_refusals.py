@@ -14,7 +14,7 @@ def refuse_delays(schema: Schema, who: str) -> None:
     """Raise InputError if the equations have delayed variables."""
     if schema.delays:
         raise InputError(
-            f"{who} needs equations without delays, and the model has "
+            f"{who} needs equations without delays, but the model contains "
             f"{schema.delays[0].shown(4)}. Use simulate() for this model."
         )
 
@@ -23,7 +23,7 @@ def refuse_time(schema: Schema, who: str) -> None:
     """Raise InputError if the equations depend on time."""
     if schema.time_input:
         raise InputError(
-            f"{who} needs equations that do not depend on time, and the model uses "
+            f"{who} needs equations that do not depend on time, but the model uses "
             f"'{schema.time_input}'. Give the signal that depends on time as an input instead."
         )
 

@@ -1,4 +1,4 @@
-"""`Relation`: how a constant of a run follows from quantities that are constant within the run."""
+"""`Relation`: a constant per run as a function of quantities that are constant within a run."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ Form = Literal["power", "free power", "linear", "exponential"]
 @final
 @dataclass(frozen=True)
 class Relation:
-    """A constant of a run as a function of `covariates` z.
+    """A constant per run as a function of `covariates` z.
 
     The forms are a*z1**p1*z2**p2 with given `exponents` ("power"), a*z**b ("free power"), a + b*z
     ("linear") and a*exp(b*z) ("exponential").
@@ -26,14 +26,14 @@ class Relation:
     values, intervals, covariance
         a and b, their 95% intervals and their covariance.
     scatter
-        standard deviation of the constant around the relation: of its logarithm if `is_relative`.
-        Zero if the intervals of the runs explain all deviations.
+        standard deviation of the constant around the relation, or of its logarithm if
+        `is_relative`. Zero if the intervals of the runs explain all deviations.
     chi_squared, degrees_of_freedom, probability
-        sum of squared deviations in standard errors of the runs, without scatter; its expectation;
-        and the probability of a larger sum if the relation is exact.
+        sum of squared deviations, in standard errors of the runs and without scatter; the expected
+        value of this sum; and the probability of a larger sum if the relation is exact.
     left_out_error, spread
-        root mean square error of predictions for runs that were left out, one at a time, by the
-        relation and by the mean of the other runs, both relative to the mean size of the constant.
+        root mean square error with which the relation, and the mean of the other runs, predict runs
+        that are left out one at a time. Both are relative to the mean size of the constant.
     """
 
     form: Form
@@ -77,8 +77,8 @@ class Relation:
     def at(
         self, covariates: Float[np.ndarray, "R q"]
     ) -> tuple[Float[np.ndarray, " R"], Float[np.ndarray, " R"]]:
-        """Return the constant for these covariates and its standard deviation, which includes that
-        of the relation itself; NaN where a covariate is unknown."""
+        """Return the constant for these covariates and its standard deviation, which includes the
+        uncertainty of the relation itself. Both are NaN where a covariate is unknown."""
         value, slopes = evaluate_relation(
             self.form, self.exponents, np.array(self.values), covariates
         )

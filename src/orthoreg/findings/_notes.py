@@ -101,8 +101,8 @@ def clipped_values(data: Dataset) -> list[str]:
                 limit = f"{data.plan.range_limits[side, c]:.5g}"
                 notes.append(
                     f"{name} is at its {extreme} value {limit} in {counted(count, 'row')}, where "
-                    f"the range of its sensor ends. These values count as {bound} {limit}: they "
-                    f"say nothing about noise, and windows and derivatives leave them out."
+                    f"the range of its sensor ends. These values are treated as {bound} {limit}. "
+                    f"Estimates of noise, windows and derivatives leave them out."
                 )
     if data.inputs is None or data.discrete:
         return notes

@@ -65,8 +65,8 @@ def with_hidden_states(recipe: Recipe, data: Dataset) -> Dataset:
 
 
 def _related(estimate: "_Estimate", prior: PerRun, constant: PerRun) -> PerRun:
-    """Return the constant with its relation to covariates, if there is one. The estimates were made
-    with the distribution `prior`, whose information is removed."""
+    """Return the constant with its relation to covariates, if there is one. The information that
+    the distribution `prior` contributed to the estimates is removed first."""
     data = estimate.data
     if data.covariates is None:
         return constant

@@ -76,8 +76,8 @@ class _RunsFit:
         recipe, rows, runs = self.recipe, self.rows, self.runs
         if runs.data.discrete and self.known.systems:
             raise InputError(
-                "The equations of a map must give the next value of one state each, such as "
-                "{'x': 'r*x + ...'}; some have several derivatives."
+                "Each equation of a map must give the next value of one state, such as "
+                "{'x': 'r*x + ...'}, but some equations contain several derivatives."
             )
         choice: StructureChoice | None = None
         equations: Fit | None = None

@@ -1,6 +1,7 @@
 """Updates of a fit with new data, without the old data, and the detection of drift.
 
-Fixed are the terms, inner parameters of fits from rows, the residual and its gate.
+An update does not change the terms, the residual and its gate, nor, if the fit is from rows, the
+inner parameters.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,10 +24,10 @@ from ._adapt import constrained_coefficients
 @final
 @dataclass(frozen=True, eq=False)
 class RowRecord:
-    """What an update of a fit from rows needs of the old rows: sums of products of its terms.
+    """Sums of products of the terms over the old rows, which replace these rows in an update.
 
     gram[i, j] = sum over rows of theta_i theta_j, for the `terms` in use. Least squares on old and
-    new rows then has the solution w + (gram + new gram)^-1 s with s = sum theta (y - f), the sum
+    new rows then has the solution w + (gram + new gram)^-1 s, where s = sum theta (y - f) is a sum
     over the new rows alone.
     """
 
@@ -60,9 +61,10 @@ class Drift:
     """Whether new data still follow the old constants.
 
     `p_value` is the probability of a difference of this size if the constants are unchanged.
-    `detected` says whether it is below `level`, the share of `limits.DRIFT_LEVEL` for this update:
-    the j-th update has 6 / (pi j)^2 of it, so that all updates together raise a false alarm with at
-    most this probability. `changes` are the constants that differ most, if drift is detected.
+    `detected` is true if it is below `level`, the significance level of this update. The j-th
+    update has the fraction 6 / (pi j)^2 of `limits.DRIFT_LEVEL`, so that the probability of any
+    false alarm in all updates together is at most `limits.DRIFT_LEVEL`. If drift is detected,
+    `changes` are the constants that differ most.
     """
 
     detected: bool
@@ -73,10 +75,10 @@ class Drift:
 
     @property
     def text(self) -> str:
-        """The result in words."""
+        """A sentence that describes the result."""
         rows = f"{self.rows:,} new row{'s' * (self.rows != 1)}"
         if np.isnan(self.p_value):
-            return f"Whether the constants drift is not known: the {rows} do not show their noise."
+            return f"Drift cannot be tested, because the noise of the {rows} is unknown."
         if not self.detected:
             return f"The {rows} follow the old constants (p = {self.p_value:.2g})."
         parts = [
@@ -93,8 +95,9 @@ class Drift:
 
 @final
 class Updated(NamedTuple):
-    """A field with updated constants, their uncertainty, what the new data say alone, the sums for
-    the next update, and the test of drift as (p value, change, covariance of the change)."""
+    """A field with updated constants, their uncertainty, the estimates from the new data alone, the
+    sums for the next update, and the test of drift as (p value, change, covariance of the
+    change)."""
 
     field: HybridField
     uncertainty: Uncertainty | None
@@ -105,7 +108,7 @@ class Updated(NamedTuple):
 
 
 def drift_level(update: int) -> float:
-    """Return the level of the test of the j-th update; the levels of all updates add up to
+    """Return the significance level of the j-th update. The levels of all updates add up to
     `DRIFT_LEVEL`."""
     return limits.DRIFT_LEVEL * 6 / (np.pi * update) ** 2
 
@@ -120,9 +123,9 @@ def updated_from_rows(
 ) -> Updated:
     """Return the least-squares update with new rows.
 
-    The test of drift compares the sum s of theta (y - f) over the new rows with its standard error,
-    which is estimated from stretches of rows, because errors of neighbouring rows are correlated,
-    and with the error of the old constants.
+    The test of drift compares the sum s of theta (y - f) over the new rows with its standard error
+    and with the error of the old constants. The standard error is estimated from stretches of rows,
+    because errors of neighbouring rows are correlated.
     """
     old = np.asarray(field.coefficients, dtype=float)
     used = np.array(record.terms, dtype=int)
@@ -177,7 +180,8 @@ def _score(
 def _solved(
     matrix: Float[np.ndarray, "k k"], right: Float[np.ndarray, " k"]
 ) -> Float[np.ndarray, " k"]:
-    """Return matrix^-1 right, zero in directions without information, in any units."""
+    """Return matrix^-1 right, with zero in directions without information. The result does not
+    depend on units."""
     scale = np.sqrt(np.where(np.diag(matrix) > 0, np.diag(matrix), 1.0))
     values, axes = np.linalg.eigh(matrix / np.outer(scale, scale))
     known = values > limits.UNEXCITED_EIGENVALUE * max(values.max(initial=0.0), 1e-300)
@@ -188,8 +192,8 @@ def _solved(
 def _within_constraints(
     known: Knowledge, new: Float[np.ndarray, "c K"], used: np.ndarray, moments: Moments
 ) -> Float[np.ndarray, "c K"]:
-    """Return the coefficients that satisfy given values, relations and bounds, with the closest
-    values on all rows."""
+    """Return the coefficients that satisfy given values, relations and bounds and whose values on
+    all rows are closest to those of the new coefficients."""
     size = new.shape[1]
     total = np.zeros((size + len(new),) * 2)
     total[np.ix_(used, used)] = moments.total
@@ -244,7 +248,7 @@ def _block_diagonal(blocks: Sequence[np.ndarray]) -> np.ndarray:
 def _covariance_at(
     estimates: Uncertainty | None, places: Sequence[tuple[int, int]]
 ) -> Float[np.ndarray, "k k"]:
-    """Return the covariance of the old coefficients at these places, zero if it is not known."""
+    """Return the covariance of the old coefficients at these places, or zeros if it is unknown."""
     result = np.zeros((len(places), len(places)))
     if estimates is None:
         return result
@@ -277,8 +281,8 @@ def _with_rows(
     new: Float[np.ndarray, "c K"],
     decay: float,
 ) -> Uncertainty | None:
-    """Return the uncertainty of the updated coefficients: the information of the old and of the
-    new rows adds up."""
+    """Return the uncertainty of the updated coefficients, which follows from the sum of the
+    information in the old and the new rows."""
     if estimates is None or not np.isfinite(noise).all() or not (noise > 0).all():
         return None
     index = {place: i for i, place in enumerate(estimates.places)}
@@ -305,22 +309,22 @@ def updated_from_trajectories(
     known: Knowledge,
     forgetting: float,
 ) -> Updated:
-    """Return the constants that follow the new runs and the old estimates best.
+    """Return the constants that best agree with the new runs and the old estimates.
 
-    The constants are matched to the new runs alone, and both estimates are weighted by their
-    covariances: w + C (C + C_new)^-1 (w_new - w), where forgetting widens C.
+    The constants are matched to the new runs alone, and both estimates are averaged with weights
+    from their covariances: w + C (C + C_new)^-1 (w_new - w). Forgetting widens C.
     """
     alone = match_fixed_structure(field, data, interpolation, bounds, known)
     if alone is None or alone.uncertainty is None:
         raise InputError(
-            "update() needs trajectories of the model that follow the new data, at least over a "
-            "few steps; they do not. Use adapt() or fit a new model if the system has changed."
+            "Trajectories of the model do not follow the new data, even over a few steps, so "
+            "update() cannot match them. If the system has changed, use adapt() or fit a new model."
         )
     new = alone.uncertainty
     if new.places != estimates.places or new.parameters != estimates.parameters:
         raise InputError(
-            "update() needs a model whose intervals include all its constants; this one was "
-            "changed since. Call refine() on data first."
+            "update() needs intervals of all constants of the model, but the model was changed "
+            "after they were computed. Call refine() on data first."
         )
     change, C = new.values - estimates.values, estimates.covariance
     both = C + new.covariance

@@ -17,7 +17,7 @@ from ._weak_constraint import Descent, DescentPoint, StartingPoint
 
 @final
 class InitialPoint(NamedTuple):
-    """Constants and states near a minimum, or at that of nearly the same problem."""
+    """Constants and states near a minimum, or at the minimum of a similar problem."""
 
     p: Float[np.ndarray, " P"]
     states: Float[np.ndarray, "N n"]
@@ -54,9 +54,9 @@ def estimate_hidden(
     seed: int = 0,
 ) -> HiddenEstimate | None:
     """Return the hidden states and constants with the smallest misfit, or None if no starting point
-    leads to a finite one. `signs` are those of constants whose sign is known, else 0. With an
-    `initial` point, the only starting point is the first near it that works. A rough estimate is
-    not weighted by the noise of its residuals and has no variance."""
+    leads to a finite misfit. `signs` are the known signs of constants, and 0 for the others. With
+    an `initial` point, the only starting point is the first one near it that works. A rough
+    estimate is not weighted by the noise of its residuals and has no variance."""
     rng = np.random.default_rng(seed)
     descent = Descent(problem, bounds)
     draw = _Draw(problem, hidden, signs, bounds, initial)
@@ -226,11 +226,10 @@ class _Draw:
     def _beyond_kink(
         self, states: Float[np.ndarray, "N n"], rng: np.random.Generator
     ) -> Float[np.ndarray, "N n"]:
-        """Return the states with a hidden one at a constant level on the other side of a kink.
-
-        A term that acts in no row, such as an overflow, has no natural size and no slope. From
-        levels at which it acts in all rows, states return to where it does not.
-        """
+        """Return the states with one hidden state at a constant level on the other side of a kink.
+        A term that does not act in any row, such as an overflow, has no natural size and no slope.
+        If the descent starts at a level at which the term acts in all rows, states can return to
+        levels at which it does not act."""
         problem, inputs = self._problem, self._problem.data.inputs
         values = problem.constants.values(problem.field, problem.initial_constants).parameters
 

@@ -76,8 +76,8 @@ DIVERGED_RESIDUAL = 1e3
 OFFSET_ROUNDING = 1e-12
 """Relative to a coefficient. Smaller offsets in a relation are rounding errors."""
 MAX_CENSORED_DISTANCE = 30.0
-"""Standard deviations. A state further beyond the limit of its sensor has no effect: the logarithm
-of the likelihood differs from zero by less than the smallest number."""
+"""Standard deviations. A state further beyond the limit of its sensor has no effect, because the
+log-likelihood differs from zero by less than the smallest number."""
 FIRST_DAMPING, MIN_DAMPING, MAX_DAMPING = 1e-4, 1e-7, 1e9
 """Dimensionless. Levenberg-Marquardt damping, relative to the diagonal of the normal equations."""
 NEAR_DAMPING = 1e-11
@@ -476,14 +476,14 @@ DELAY_COST_ACCURACY = 1e-3
 # -- hidden states -----------------------------------------------------------------------------
 
 HIDDEN_STARTS = 32
-"""Starting points at most. Of seven systems with one or two hidden states, between 20% (two tanks)
-and 100% (an epidemic) of them led to the smallest misfit."""
+"""Maximum number of starting points. For seven systems with one or two hidden states, between 20%
+(two tanks) and 100% (an epidemic) of the starting points led to the smallest misfit."""
 HIDDEN_STARTS_KINKS = 64
-"""The same for equations with kinks. With two tanks that overflow, 3% to 30% of them led to the
-smallest misfit."""
+"""The same for equations with kinks. For two tanks that overflow, 3% to 30% of the starting points
+led to the smallest misfit."""
 KINK_WIDTHS = (0.3, 1.0)
-"""Widths over which starting points smooth kinks, in tolerances and sizes of their arguments. Wide
-ones show what lies beyond a kink, narrow ones distort the equations less."""
+"""Widths over which starting points smooth kinks, in tolerances and sizes of their arguments. Large
+widths show what lies beyond a kink; small widths distort the equations less."""
 HIDDEN_STARTS_RESIDUAL = 4
 """The same for fields with a residual, whose derivatives take a hundred times as long."""
 HIDDEN_AGREEING = 3
@@ -500,12 +500,12 @@ LEVEL_SPREAD = 1.0
 """Standard deviation of the logarithm of the level of a hidden state relative to its first value,
 in half of the starting points. A tank that starts empty may overflow later."""
 KINK_RATIOS = tuple(2.0 ** (sign * k) for k in range(1, 9) for sign in (1, -1))
-"""Ratios of levels of a hidden state, nearest first, at which it may be on the other side of a
-kink."""
+"""Factors between levels of a hidden state. They are tried in this order until the state is on the
+other side of a kink."""
 HIDDEN_TOLERANCES = (1.0, 0.3, 0.1, 0.03, 0.01, 1e-3, 1e-4)
 """Standard deviations of the gaps that add up over a run, in sizes of the states."""
 HIDDEN_STEPS = 15
-"""Steps at each tolerance at most."""
+"""Maximum number of steps at each tolerance."""
 HIDDEN_GAIN = 1e-3
 """Dimensionless. A step that reduces the cost by less ends the descent at a tolerance."""
 HIDDEN_HOPELESS = 10.0
@@ -552,7 +552,7 @@ MAX_POWER = 4
 POWER_ROUNDING = 0.02
 """Powers within this of a fraction are the fraction."""
 CONSERVED_ROUNDING = 0.005
-"""The same for products that are said to be determined. In Lorenz and Rossler systems with a free
+"""The same for products that are reported as determined. In Lorenz and Rossler systems with a free
 scale and ten other systems, powers differed by at most 0.0015. Constants in sums have any power."""
 MOVED_NOISE = 1e-5
 """Standard deviations of a state. Noise below this counts as this in the test, which would not

@@ -1,4 +1,4 @@
-"""`next_experiment`: candidate runs of a fitted model, and the best of them for a goal."""
+"""`next_experiment`: candidate runs of a fitted model, and the choice of the best for a goal."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,7 +20,7 @@ GOALS = ("constants", "rivals", "coverage")
 @final
 @dataclass(frozen=True, eq=False)
 class Request:
-    """What the user allows and wants."""
+    """The limits and the goal that the user specifies."""
 
     starts: Mapping[str, Any]
     inputs: Mapping[str, Any]
@@ -88,7 +88,7 @@ def _check(model: AbstractModel, request: Request) -> None:
     refuse_time(schema, who)
     if schema.per_run:
         raise InputError(
-            f"{who} needs constants that all runs share, and the model has constants per run."
+            f"{who} needs constants that all runs share, but the model has constants per run."
         )
     if request.goal not in GOALS:
         raise InputError(
@@ -145,8 +145,9 @@ def _ranges(
 
 
 def _candidates(model: AbstractModel, request: Request) -> _Candidates:
-    """Return the candidates that complete and stay within the allowed ranges of states, and, if the
-    model has a residual, within the training data unless the goal is coverage."""
+    """Return the candidates that complete and stay within the allowed ranges of states. If the
+    model has a residual and the goal is not coverage, they must also stay within the training
+    data."""
     names, schema = model.state_names_, model.schema_
     low, high = model.state_range_.mean(axis=0), model.state_range_.mean(axis=0)
     for velocity in schema.velocity_of.values():
@@ -214,8 +215,8 @@ def _noise(model: AbstractModel, noise: Any) -> Float[np.ndarray, " n"]:
     default = model._noise_of(None)
     if noise is None and default is None:
         raise InputError(
-            f"next_experiment() needs the noise of {quoted(names)}, which this fit does not show: "
-            f"give noise=..., their standard deviations."
+            f"next_experiment() needs the noise of {quoted(names)}, which this fit did not "
+            f"estimate. Give its standard deviations with noise=...."
         )
     default = np.zeros(len(names)) if default is None else default
     stds = stds_by_name(default if noise is None else noise, names, "noise", default)
@@ -236,7 +237,7 @@ def _covariance(model: AbstractModel, runs: RunSensitivities) -> Float[np.ndarra
     estimates = model.fit_.estimates
     if estimates is None:
         raise InputError(
-            "next_experiment() needs intervals of the constants, and this fit has none: fit noisy "
+            "next_experiment() needs intervals of the constants, but this fit has none. Fit noisy "
             "runs with a selection of terms, or call refine()."
         )
     index = {place: i for i, place in enumerate(estimates.places)}
@@ -257,8 +258,8 @@ def _predictable(
     model: AbstractModel, candidates: _Candidates, runs: RunSensitivities, noise: Any
 ) -> np.ndarray:
     """Return the runs that the model predicts well enough for linearized sensitivities, and in
-    which errors of the start do not grow more than a match allows. If there are none, the half that
-    it predicts best."""
+    which errors of the start do not grow more than a match allows. If there are none, return the
+    half of the runs that the model predicts best."""
     sigma = _noise(model, noise)
     measured = np.isfinite(sigma)
     size = np.ptp(candidates.states, axis=1)[:, measured] / sigma[measured]
@@ -302,7 +303,7 @@ def _for_constants(
 def _for_rivals(
     model: AbstractModel, candidates: _Candidates, request: Request
 ) -> tuple[list[int], _Candidates, float]:
-    """Return the runs that separate the model best from the rival that is nearest to it."""
+    """Return the runs that best separate the model from its nearest rival."""
     fine = np.ones(len(candidates.starts), dtype=bool)
     predictions = []
     for rival in request.rivals:
@@ -333,8 +334,8 @@ def _for_rivals(
 
 
 def _scaled_rows(model: AbstractModel, candidates: _Candidates) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rows and the known points, in distances of the gate, or half ranges of the
-    data."""
+    """Return the rows and the known points, in units of the gate's distance or of half the range of
+    the data."""
     z = candidates.states
     if candidates.inputs is not None:
         z = np.concatenate([z, candidates.inputs], axis=2)

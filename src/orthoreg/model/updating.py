@@ -1,4 +1,4 @@
-"""`updated_fit`: a fit with new data added, and the test whether the constants drift."""
+"""`updated_fit`: a fit with new data added, and a test of whether the constants drift."""
 
 from dataclasses import replace
 from typing import Any
@@ -35,7 +35,7 @@ def updated_fit(model: AbstractModel, X: Any, y: Any, t: Any, u: Any, forgetting
     fit, recipe, known = model.fit_, model.recipe(), model.knowledge()
     if model.schema_.per_run:
         raise InputError(
-            "update() needs constants that all runs share, and the model has constants per run. "
+            "update() needs constants that all runs share, but the model has constants per run. "
             "Fit a new model to all runs."
         )
     loss = model.loss_ or recipe.loss

@@ -1,4 +1,4 @@
-"""`AbstractWorkflow`: what follows a fit, as thin methods: linear models, equilibria, control."""
+"""`AbstractWorkflow`: methods for the steps after a fit, such as linear models and control."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -25,7 +25,7 @@ class AbstractWorkflow(AbstractReading):
         """Return the linear model near a state and an input, with intervals.
 
         The derivatives of equations, residual and gate are exact. At a jump of a term such as
-        sign(v), the slope of the sign is zero.
+        sign(v), its slope is taken as zero.
 
         Parameters
         ----------
@@ -73,8 +73,8 @@ class AbstractWorkflow(AbstractReading):
         Parameters
         ----------
         ranges
-            lowest and highest value of each state, by name: {"theta": (-4, 4)}. A state without a
-            range has that of the training data.
+            lowest and highest value of each state, by name: {"theta": (-4, 4)}. The default range
+            of a state is its range in the training data.
         u
             constant input: m values, or a dict by name; omitted if the model has no inputs.
 
@@ -82,8 +82,8 @@ class AbstractWorkflow(AbstractReading):
         -------
         equilibria
             a sequence of `Equilibrium`, each with `.x`, `.eigenvalues`, `.stability` ("stable",
-            "unstable" or "undecided"), `.kind` in words, `.interval` of each state, and `.inside`,
-            whether it is within the training data.
+            "unstable" or "undecided"), `.kind` in words, `.interval` with the interval of each
+            state, and `.inside`, which is true within the training data.
 
         Examples
         --------
@@ -103,8 +103,9 @@ class AbstractWorkflow(AbstractReading):
         jumps = switching_terms(self.field_)
         if jumps:
             raise InputError(
-                f"equilibria() needs equations without jumps, and the model has {jumps[0]}: such a "
-                f"model can rest in whole ranges of states. Simulate it to see where it stops."
+                f"equilibria() needs equations without jumps, but the model contains {jumps[0]}. A "
+                f"model with jumps can rest in whole ranges of states. Simulate it to see where it "
+                f"stops."
             )
         box = self._box(ranges)
         inputs = vector(u, schema.measured_inputs, "u")
@@ -117,8 +118,8 @@ class AbstractWorkflow(AbstractReading):
     ) -> "Observer":
         """Return an extended Kalman filter, which estimates all states from the measured ones.
 
-        Before the first measurement, a state has the middle of the training data with half their
-        range as standard deviation.
+        Before the first measurement, the mean of a state is the middle of the training data, and
+        its standard deviation is half their range.
 
         Parameters
         ----------
@@ -126,12 +127,13 @@ class AbstractWorkflow(AbstractReading):
             runs with the measured states and the inputs, from which the noise and the disturbance
             are estimated if they are not given.
         noise
-            standard deviations of the measured states, in order or as a dict by name. By default
-            those of `data`, or of the fit.
+            standard deviations of the measured states, in order or as a dict by name. By default,
+            they are estimated from `data`, or taken from the fit.
         disturbance
             standard deviation of a random change of each state, per square root of time (per step
-            for a map), in order or as a dict by name. By default the one with the highest
-            likelihood of `data`; zero without data: the equations are then taken as exact.
+            for a map), in order or as a dict by name. By default, the likelihood of `data` is
+            maximized. Without data, the disturbance is zero, so that the equations are treated as
+            exact.
 
         Returns
         -------
@@ -164,8 +166,8 @@ class AbstractWorkflow(AbstractReading):
         default = self._noise_of(data)
         if noise is None and default is None:
             raise InputError(
-                f"observer() needs the noise of {quoted(names)}: give noise=..., or data=..., from "
-                f"which it is estimated."
+                f"observer() needs the noise of {quoted(names)}: give noise=..., or data=... from "
+                f"which to estimate it."
             )
         default = np.zeros(len(names)) if default is None else default
         stds = control.stds_by_name(default if noise is None else noise, names, "noise", default)
@@ -187,7 +189,8 @@ class AbstractWorkflow(AbstractReading):
         return control.Observer(kalman, schema, kinds)
 
     def _noise_of(self, data: Dataset | None) -> np.ndarray | None:
-        """Return the noise of the measured states, from data or else from the fit."""
+        """Return the noise of the measured states, estimated from data if given, otherwise by the
+        fit."""
         names = self.schema_.measured_states
         if data is not None:
             missing = [name for name in names if name not in data.state_names]
@@ -214,13 +217,14 @@ class AbstractWorkflow(AbstractReading):
         goal: str = "constants",
         **options: Any,
     ) -> "Experiment":
-        """Return the runs to record next: starts and input signals that teach most.
+        """Return the runs to record next: the most informative starts and input signals.
 
         Parameters
         ----------
         starts
-            allowed range of each initial state, by name: {"theta": (-2, 2)}. A velocity of a
-            position without a range starts at zero, another state in the middle of the data.
+            allowed range of each initial state, by name: {"theta": (-2, 2)}. Without a range, the
+            velocity of a position starts at zero, and any other state starts in the middle of the
+            data.
         inputs
             allowed range of each input, by name, and its highest frequency in cycles per time if
             it is limited: {"u": (-1, 1, 0.5)}. Signals are multisines and steps.
@@ -229,19 +233,19 @@ class AbstractWorkflow(AbstractReading):
         horizon, step
             duration of a run and time between its rows.
         goal
-            "constants": intervals become as narrow as possible (D-optimal). "rivals": the model
-            and its rivals differ as much as possible, whatever their constants (T-optimal).
-            "coverage": the runs go where the training data are far away.
+            "constants": intervals become as narrow as possible (D-optimal). "rivals": the model and
+            its rivals differ as much as possible, whatever their constants (T-optimal). "coverage":
+            the runs are as far as possible from the training data.
         options
             `rivals`: other models, for the goal "rivals". `ranges`: allowed range of each state
-            during the runs. `noise`: standard deviations of the measured states, by default those
-            of the fit. `seed`: of the candidate signals.
+            during the runs. `noise`: standard deviations of the noise of the measured states, by
+            default those of the fit. `seed`: seed of the candidate signals.
 
         Returns
         -------
         experiment
-            an `Experiment` with `.starts`, `.inputs`, `.expected_shrinkage` of each interval or
-            `.separation` of the models, and `.to_csv(path)`.
+            an `Experiment` with `.starts` and `.inputs`, the `.expected_shrinkage` of each interval
+            or the `.separation` of the models, and `.to_csv(path)`.
 
         Examples
         --------
@@ -274,8 +278,8 @@ class AbstractWorkflow(AbstractReading):
         -------
         model
             a `CasadiModel`: `.f(x, u)` are the derivatives or the next state, `.trust(x, u)` is at
-            most zero within the training data, and `.integrator(step)` makes a step of the flow.
-            Requires the extra `casadi`.
+            most zero within the training data, and `.integrator(step)` returns a function that
+            makes a step of the flow. Requires the extra `casadi`.
 
         Examples
         --------
@@ -303,7 +307,7 @@ class AbstractWorkflow(AbstractReading):
             pair = as_numbers(ends, f"ranges['{name}']")
             if pair.shape != (2,) or not np.isfinite(pair).all() or not pair[0] < pair[1]:
                 raise InputError(
-                    f"ranges['{name}'] must be a lowest and a higher highest value, such as "
+                    f"ranges['{name}'] must be a lowest and a larger highest value, such as "
                     f"(-1, 1); got {ends!r}."
                 )
             box[:, names.index(name)] = pair

@@ -184,47 +184,51 @@ MIN_WINDOW_SAMPLES = 5
 
 # -- limits of a sensor's range ----------------------------------------------------------------
 MIN_CLIPPED_ROWS = 3
-"""Consecutive rows at an extreme value that a sensor's limit shows at least once. Two equal values
-also occur by rounding."""
+"""Minimum length of the longest stretch of consecutive rows at the limit of a sensor. Two equal
+values also occur by rounding."""
 
 CLIPPING_WIDTHS = (4, 6, 8, 12, 16, 24, 32, 48)
-"""Rows of the polynomials that predict the rows at a limit: few for fast motion, many for noise."""
+"""Numbers of rows to which polynomials are fitted to predict the rows at a limit. Few rows suit
+fast motion; many rows average noise."""
 
 CLIPPING_DEGREES = (1, 2)
-"""Degrees of these polynomials. A line averages noise best, a parabola follows a turning point."""
+"""Degrees of these polynomials. A line averages noise best; a parabola follows a turning point."""
 
 CLIPPING_AHEAD = 3
-"""Fraction of the width, as its inverse, that is predicted."""
+"""Inverse of the fraction of the width that is predicted."""
 
 CLIPPING_WINDOWS = 4_000
 """Maximum number of polynomials. The relative error of their root mean squared error is 1%."""
 
 MIN_CLIPPING_WINDOWS = 20
-"""Polynomials elsewhere in the column that show the usual errors of predictions, at least. The
-relative error of their root mean square is then 16%."""
+"""Minimum number of polynomials elsewhere in the column, which show the usual errors of
+predictions. With this number, the relative error of their root mean square is 16%."""
 
 CLIPPING_QUANTILE = 4.26
 """Standard normal quantile at 1 - 1e-5, for a level of 1e-3 with eight widths, two degrees and two
 limits for each of a few columns."""
 
 CLIPPING_EXCESS = 2.0
-"""Usual errors of predictions that the motion exceeds the limit by, at least, however many rows
-show it. Polynomials of one width miss all turning points in the same direction."""
+"""Minimum excess of the motion over the limit, in usual errors of predictions, regardless of the
+number of rows that show it. Polynomials of the same width miss all turning points in the same
+direction."""
 
 CLIPPING_STEPS = 2.0
-"""Rounding steps that the motion exceeds the limit by, at least. The peaks of a sine have a top
-level one step high, and lines before them lead as far beyond."""
+"""Minimum excess of the motion over the limit, in rounding steps. The top level of the peaks of a
+sine is one step high, and lines through the rows before a peak extend as far beyond it."""
 
 LEVELS_NEAR_LIMIT, MIN_LEVELS_NEAR_LIMIT = 4, 6
-"""Fraction of the different values, as its inverse, and minimum number of them, that show the step
-to which values near the limit are rounded. Values of four digits have several steps."""
+"""Inverse of the fraction of the distinct values, and their minimum number, from which the rounding
+step near the limit is determined. Values with four significant digits have several steps."""
 
 EQUAL_VALUES = 1e-9
-"""Differences relative to the range of a column that are rounding errors of arithmetic."""
+"""Relative to the range of a column. Smaller differences are treated as rounding errors of
+arithmetic."""
 
 FALSE_CLIPPING = 1e-4
-"""Probability that noise leaves the readings of a state at rest equal anywhere in a column."""
+"""Probability of a false limit: noise leaves the readings of a state at rest equal somewhere in a
+column."""
 
 ROUNDING_MARGIN = 2.0
-"""Dimensionless. Factor by which the variance of rounding errors, step^2 / 12, is overestimated
-before it is subtracted from the noise. It is not uniform for slow motion."""
+"""Dimensionless. Factor by which the variance of rounding errors, step^2 / 12, is multiplied before
+it is subtracted from that of the noise, because rounding errors of slow motion are not uniform."""

@@ -259,7 +259,7 @@ class Choice:
         """Refuse a table without a time column unless its rows are steps of a map."""
         if not self.discrete:
             raise DataError(
-                "time must name the column of times. Only a map, with discrete=True, may omit it."
+                "time must name the column of times. It is optional only for a map, discrete=True."
             )
         if self.form.long is not None:
             raise DataError("long needs times; pass the column of times or steps as time=....")

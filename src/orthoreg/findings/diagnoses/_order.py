@@ -1,5 +1,5 @@
-"""States that were not measured: equations of higher order in measured states, tried on held-out
-rows."""
+"""Detection of unmeasured states: equations of higher order in measured states are tested on
+held-out rows."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -30,8 +30,8 @@ class HigherOrder:
     trials: OrderTrials
 
     def advice(self, above: int) -> tuple[float, Advice] | None:
-        """Return the share of the forecast error that is left with an order higher by `above`, and
-        advice; None if this order does not help."""
+        """Return the share of the forecast error that remains if the order is raised by `above`,
+        and advice. Return None if this order does not help."""
         gain = self.trials.gain(self.data.schema.order + above)
         if gain is None:
             return None
@@ -41,7 +41,7 @@ class HigherOrder:
 
     @property
     def failure(self) -> str:
-        """What was tried in vain."""
+        """A sentence about the orders that were tried and do not help."""
         if not self.trials.failed:
             return ""
         orders = listed([str(order) for order in self.trials.failed])
@@ -54,8 +54,9 @@ def higher_order(
     """Return trials of higher orders for the equations among `failing` whose rates the columns do
     not determine, or None if there are none.
 
-    Neighbours show that a rate is no function of the columns (`first`). If rows have no neighbours,
-    as with many columns, the library must leave most of it unexplained.
+    Neighbouring rows show whether a rate is a function of the columns (`first`). If rows have no
+    neighbours, as is usual with many columns, the rate counts as undetermined if the library leaves
+    most of it unexplained.
     """
     motion = seen.motion
     if motion is None or motion.data.derivatives is not None or motion.data.hidden or not failing:
@@ -78,7 +79,7 @@ def higher_order(
 
 
 def _advice(labels: Sequence[str], gain: OrderGain, time_unit: str) -> Advice:
-    """Return advice on a higher order of some states and what it gains."""
+    """Return advice to raise the order of some states, with the gain that this brings."""
     many, order = len(gain.states) > 1, gain.order
     role = "positions, whose velocities" if many else "a position, whose velocity"
     option = f" --order {order}" if order > 2 else ""
@@ -101,8 +102,9 @@ def undetermined_limit(seen: Observations) -> float:
 
 
 def _rate_share(seen: Observations, library: AbstractLibrary) -> Float[np.ndarray, " c"]:
-    """Return the share of each rate that the library does not explain on held-out rows, less noise;
-    NaN if there are too few rows for the library or terms are not finite."""
+    """Return the share of each rate that the library does not explain on held-out rows, after
+    subtracting noise. It is NaN if there are too few rows for the library, or if terms are not
+    finite."""
     samples = seen.samples
     targets = samples.targets
     unknown = np.full(targets.shape[1], np.nan)
