@@ -1,15 +1,16 @@
 """The registry of attacks.
 
-An attack is a function of a random generator and an empty folder, and runs one trial:
+An attack is a function of a random generator and an empty folder. It runs one trial:
 
     @attack("fuzz", trials=1000)
     def mutated_csv(rng: np.random.Generator, folder: Path) -> None:
         \"\"\"A table with random changes is read or refused.\"\"\"
         ...
 
-The promise is kept if the function returns, or raises an error of orthoreg (the input was refused).
-It is broken by any other exception, by `Broken`, by more than `seconds` of CPU, and by more than
-`memory` bytes. The docstring states the promise and appears in `docs/torture.md`.
+The promise is kept if the function returns, or if it raises an error of orthoreg, which means that
+the input was refused. It is broken by any other exception, by `Broken`, and by a trial that takes
+more than `seconds` of CPU time or `memory` bytes. The docstring states the promise and appears in
+`docs/torture.md`.
 """
 
 from collections.abc import Callable
@@ -33,7 +34,7 @@ class Broken(Exception):
 @final
 @dataclass(frozen=True)
 class Attack:
-    """A function that runs one trial, and its limits."""
+    """A function that runs one trial, and the limits of this trial."""
 
     name: str
     kind: str
@@ -63,21 +64,21 @@ def attack(
     kind
         heading of the attack in the table.
     trials
-        number of trials of a full run.
+        number of trials in a full run.
     seconds
         seconds of CPU that a trial may take in its own process, without subprocesses.
     memory
         bytes that may be resident during a trial.
     prepare
-        function that is called once in each process before the first trial, without limits; use it
-        for fits and imports that all trials share, with `functools.cache`.
+        function that is called once in each process before the first trial, without limits. Use it
+        with `functools.cache` for fits and imports that all trials share.
     """
 
     def register(function: Function) -> Function:
         name = getattr(function, "__name__", "").replace("_", "-")
         promise = " ".join((function.__doc__ or "").split())
         if name in ATTACKS or not promise:
-            raise ValueError(f"Attack '{name}' exists already or has no docstring.")
+            raise ValueError(f"Attack '{name}' already exists or has no docstring.")
         ATTACKS[name] = Attack(name, kind, promise, function, trials, seconds, memory, prepare)
         return function
 

@@ -26,7 +26,7 @@ def mutated(text: str, rng: np.random.Generator, letters: str = LETTERS) -> str:
 
 
 def damaged(content: bytes, rng: np.random.Generator) -> bytes:
-    """Return bytes that are cut, or have a few random changes."""
+    """Return bytes with a few random cuts and changes."""
     data = bytearray(content)
     for _ in range(rng.integers(1, 5)):
         if not data:

@@ -1,4 +1,4 @@
-"""Runs attacks in child processes and gathers their outcomes."""
+"""Execution of attacks in child processes, and collection of their outcomes."""
 
 import json
 import os
@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[1]
 
 @final
 class Tally:
-    """Counts outcomes of an attack, and keeps the first failure of each place and error."""
+    """Counts the outcomes of an attack, and keeps the first failure for each place and error."""
 
     def __init__(self) -> None:
         self.outcomes: Counter[str] = Counter()
@@ -61,7 +61,7 @@ def run_attacks(
     workers: int = 1,
     verbose: bool = False,
 ) -> list[dict[str, Any]]:
-    """Return a record entry of each attack.
+    """Return a record entry for each attack.
 
     With `minutes`, attacks share this wall time, and each stops early when its share is used up.
     `trials` is the maximum number of trials of each attack.
@@ -116,7 +116,7 @@ def _started(
 
 
 def _outcomes(process: "subprocess.Popen[bytes]", attack: Attack, errors: IO[str]):
-    """Yield outcomes; the last trial of a process that hangs or dies is broken."""
+    """Yield outcomes. The last trial of a process that hangs or dies counts as broken."""
     assert process.stdout is not None
     running, patience = None, START_SECONDS
     with process.stdout as stream:
@@ -145,6 +145,6 @@ def _outcomes(process: "subprocess.Popen[bytes]", attack: Attack, errors: IO[str
 
 
 def _line(stream: IO[bytes], seconds: float) -> bytes:
-    """Return the next line, or nothing at the end of the stream or if none comes in time."""
+    """Return the next line, or nothing if the stream ends or no line arrives in time."""
     ready, _, _ = select.select([stream], [], [], seconds)
     return stream.readline() if ready else b""

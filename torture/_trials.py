@@ -1,6 +1,7 @@
-"""One process that runs trials of an attack, one after the other, under resource limits.
+"""A process that runs trials of an attack, one after the other, under resource limits.
 
-Writes a line of JSON for each trial: its number before it starts, then its outcome.
+It writes a line of JSON with the number of a trial before the trial starts, and a line with the
+outcome afterwards.
 """
 
 import json
@@ -29,7 +30,7 @@ class Hang(BaseException):
 
 
 def generator(name: str, seed: int, trial: int) -> np.random.Generator:
-    """Return the random generator of a trial, which depends on nothing else."""
+    """Return the random generator of a trial, which depends only on these arguments."""
     return np.random.default_rng([crc32(name.encode()), seed, trial])
 
 
@@ -76,7 +77,7 @@ def _broken(error: BaseException) -> dict[str, Any]:
 def _reset_peak() -> None:
     try:
         Path("/proc/self/clear_refs").write_text("5")
-    except OSError:  # the peak is then that of the whole process
+    except OSError:  # the peak is then the peak of the whole process
         pass
 
 
@@ -102,13 +103,13 @@ def _interrupt(signum: int, frame: FrameType | None) -> None:
 
 
 def main(module: str, name: str, seed: int, first: int, last: int, deadline: float) -> None:
-    """Run the trials of an attack of a module, from `first` to before `last`.
+    """Run the trials `first` to `last - 1` of an attack of a module.
 
     No trial starts after the wall time `deadline`.
     """
     lines = os.fdopen(os.dup(1), "w")
     with open(os.devnull, "w") as nothing:
-        os.dup2(nothing.fileno(), 1)  # what the attacked code prints is not part of the protocol
+        os.dup2(nothing.fileno(), 1)  # output of the attacked code is not part of the protocol
     import_module(module)
     attack = ATTACKS[name]
     if attack.prepare is not None:

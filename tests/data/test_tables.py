@@ -235,7 +235,7 @@ def test_files_that_are_no_tables_are_named(tmp_path):
     fake = tmp_path / "fake.parquet"
     fake.write_text("t,x\n0,1\n")
     with pytest.raises(
-        DataError, match="fake.parquet is a damaged Parquet file, or of another type"
+        DataError, match="fake.parquet is a damaged Parquet file, or a file of another type"
     ):
         read_table(fake, "t", ["x"])
 

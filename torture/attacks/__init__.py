@@ -1,1 +1,1 @@
-"""Attacks by the kind of input. Each module registers its functions with `@attack`."""
+"""Attacks, grouped by kind of input. Each module registers its functions with `@attack`."""

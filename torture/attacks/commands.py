@@ -73,7 +73,7 @@ def _inside(folder: Path) -> Iterator[None]:
 
 
 def outcome(arguments: list[str], folder: Path) -> None:
-    """Run a command in a folder; raise `Broken` unless it succeeds, or explains a mistake."""
+    """Run a command in a folder. Raise `Broken` unless it succeeds or explains the mistake."""
     from orthoreg.cli import run
 
     out, err = io.StringIO(), io.StringIO()
@@ -107,7 +107,7 @@ def arguments(rng: np.random.Generator, folder: Path) -> None:
     given = [command]
     if command == "fit":
         given += ["runs.csv", "--out", "out", "--time", "t", "--states", "x,v"]
-        if rng.random() < 0.7:  # most trials must not fit
+        if rng.random() < 0.7:  # an invalid library, so that most trials do not fit
             given += ["--library", str(rng.choice(["poly(", "x +", "nope", "sin"]))]
     elif command == "generate":
         given += [str(rng.choice(["pendulum", "nope"])), "--out", "g.csv"]

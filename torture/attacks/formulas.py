@@ -15,7 +15,7 @@ _FAMILIES = ("poly(2)", "fourier(1)", "poly(999)", "fourier(999)", "near(poly(1)
 
 
 def expression(rng: np.random.Generator, depth: int = 4) -> str:
-    """Return a random formula, which need not be valid."""
+    """Return a random formula, which may be invalid."""
     choice = rng.random()
     if depth == 0 or choice < 0.3:
         return str(rng.choice(_ATOMS))

@@ -58,7 +58,7 @@ def models() -> list[tuple[dict[str, Any], dict[str, np.ndarray], bytes]]:
 
 
 def signed(manifest: Any, block: bytes) -> bytes:
-    """Return a model file whose checksum is right."""
+    """Return a model file with a valid checksum."""
     described = json.dumps(manifest).encode()
     digest = hashlib.sha256(described + b"\0" + block).hexdigest()
     stream = io.BytesIO()

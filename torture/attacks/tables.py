@@ -99,7 +99,7 @@ def options(rng: np.random.Generator) -> dict[str, Any]:
 
 
 def read(file: Path, rng: np.random.Generator, **more: Any) -> None:
-    """Read a file with random roles of its columns; by the fast reader in half of all cases."""
+    """Read a file with random roles for its columns, in half of the cases with the fast reader."""
     import orthoreg
     from orthoreg.data.tables import _text
 
@@ -213,7 +213,7 @@ _COUNT = 100  # blocks
 
 @functools.cache
 def bombs() -> dict[str, bytes]:
-    """Return small files by their names, which unpack to hundreds of megabytes."""
+    """Return small files that unpack to hundreds of megabytes, by name."""
     files = {}
     for i, text in enumerate(_TEXTS):
         block = text * (_BLOCK // len(text))

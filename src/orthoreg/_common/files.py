@@ -76,7 +76,7 @@ def _temporary(target: Path) -> Iterator[tuple[IO[bytes], Path]]:
 
 
 def _locked(stream: IO[bytes]) -> bool:
-    """Lock a file until it is closed, also if its process is killed; False without locks."""
+    """Lock a file until it is closed or its process is killed. Return False without locks."""
     if fcntl is None:
         return False
     try:
@@ -92,7 +92,7 @@ def _remove_abandoned(target: Path) -> None:
     with suppress(OSError), os.scandir(target.parent) as entries:
         for entry in entries:
             if name.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
-                with suppress(OSError):  # it is locked, or gone
+                with suppress(OSError):  # it is locked, or was deleted
                     _remove_unlocked(entry.path)
 
 

@@ -1,4 +1,4 @@
-"""How left sides of equations are written: theta' of a flow, x[k+1] of a map; names of
+"""Notation of the left sides of equations, theta' for a flow and x[k+1] for a map, and names of
 derivatives."""
 
 import re

@@ -27,14 +27,15 @@ _client: ContextVar[Any] = ContextVar("the Dask client in use", default=None)
 class _BlasLimit:
     """Limit of BLAS to one thread while any thread of this process is inside `one_thread`.
 
-    The number of BLAS threads belongs to the process: the last block to end restores it.
+    The number of BLAS threads is a property of the process. The last block to end restores it.
     """
 
     def __init__(self):
         self.reset()
 
     def reset(self) -> None:
-        """Start anew, as in a forked process, where the blocks of other threads do not end."""
+        """Reset the state, as needed in a forked process, where the blocks of other threads never
+        end."""
         self._lock, self._holders, self._limits = threading.Lock(), 0, None
 
     def acquire(self) -> None:
@@ -61,8 +62,8 @@ class _BlasLimit:
 def _control_of_blas() -> Iterator[None]:
     """Let this thread set the number of BLAS threads of the process.
 
-    From version 3.8, threadpoolctl ignores all threads but the first one that sets a limit. The
-    last block to end may be in another thread than the first one to begin.
+    From version 3.8, threadpoolctl ignores all threads but the first one that sets a limit.
+    However, the last block to end may be in a different thread from the first block to begin.
     """
     import threadpoolctl
 

@@ -1,4 +1,4 @@
-"""Types of plain data from files, checked against annotations, and text that is safe to print."""
+"""Checks of plain data from files against type annotations, and text that is safe to print."""
 
 import dataclasses
 import re

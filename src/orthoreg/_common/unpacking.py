@@ -14,7 +14,8 @@ from typing import IO, Any, final
 from .errors import DataError, OrthoregError, missing_extra, quoted
 
 FREE_SIZE = 1 << 26
-"""Unpacked bytes that are always allowed: reading them takes seconds and a few times the memory."""
+"""Unpacked size in bytes that is always allowed. Reading it takes seconds and a few times this much
+memory."""
 MAX_EXPANSION = 50
 """Ratio of unpacked to packed size that larger files may have. It is about 10 for numbers, and 1000
 for a file made to exhaust memory."""
@@ -43,14 +44,14 @@ def reading(source: str, kind: str) -> Iterator[None]:
         raise
     except MemoryError:
         raise DataError(
-            f"{source} needs more memory than there is, or is a damaged {kind} file."
+            f"{source} needs more memory than is available, or is a damaged {kind} file."
         ) from None
     except Exception as error:
         text = " ".join(str(error).split()).rstrip(".")
         if isinstance(error, OSError) and error.errno is not None and error.strerror:
             raise DataError(f"{source} could not be read: {error.strerror}.") from None
         raise DataError(
-            f"{source} is a damaged {kind} file, or of another type "
+            f"{source} is a damaged {kind} file, or a file of another type "
             f"({text or type(error).__name__})."
         ) from None
 
@@ -140,7 +141,7 @@ class _Bounded(io.RawIOBase):
 
 
 def check_archive(file: Path, kind: str) -> None:
-    """Raise an error for an archive with damaged entries, or that unpacks to more than the allowed
+    """Raise an error for an archive that has damaged entries or unpacks to more than the allowed
     size, whatever sizes it declares."""
     limit, size = max_unpacked(file.stat().st_size), 0
     with reading(file.name, kind), zipfile.ZipFile(file) as archive:

@@ -112,7 +112,7 @@ def _recipe_from_1(value: Any) -> Any:
 
 _MANIFEST, _ARRAYS, _DIGEST = "manifest.json", "arrays.safetensors", "digest.sha256"
 _MAX_MANIFEST, _MAX_ARRAYS = 2**24, 2**31  # bytes
-_MAX_NESTING = 500  # levels. A library of many parts takes one for each part
+_MAX_NESTING = 500  # levels. A library of many parts takes one level per part
 
 
 def write_model(
@@ -120,7 +120,7 @@ def write_model(
 ) -> None:
     """Write the file atomically. Equal content gives equal bytes."""
     _check_texts(
-        manifest, InputError, "A model whose names have control characters cannot be saved"
+        manifest, InputError, "A model whose names contain control characters cannot be saved"
     )
     described = json.dumps(
         {"format": "orthoreg", "version": VERSION, **manifest}, indent=1, allow_nan=False
@@ -175,7 +175,7 @@ def read_model(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, 
         arrays = safetensors.load(block)
     except Exception:  # of several types, for types and shapes that NumPy does not have
         raise ModelFileError(f"{damaged}: its arrays cannot be read.") from None
-    _check_texts(manifest, ModelFileError, f"{damaged}: its manifest has control characters")
+    _check_texts(manifest, ModelFileError, f"{damaged}: its manifest contains control characters")
     try:
         return migrate(manifest, arrays)
     except (KeyError, TypeError, ValueError, AttributeError) as error:

@@ -50,8 +50,9 @@ def exit_code(command: Callable[[], Any], program: str, reword: Callable[[str], 
     """Run a command and return its exit code.
 
     An error is printed as one sentence on standard error. `reword` is applied to messages of this
-    package. If a signal stops the command, the code is 128 plus its number, as in a shell; if the
-    reader of standard output has ended, it is that of SIGPIPE, and nothing is printed.
+    package. If a signal stops the command, the exit code is 128 plus the number of the signal, as
+    in a shell. If the reader of standard output has ended, the exit code is that of SIGPIPE, and
+    nothing is printed.
     """
     with safe_streams(), stoppable() as received:
         try:
@@ -70,7 +71,7 @@ def exit_code(command: Callable[[], Any], program: str, reword: Callable[[str], 
 
 def _code_of(error: BaseException, program: str, reword: Callable[[str], str]) -> int:
     """Print an error and return the exit code."""
-    if isinstance(error, KeyboardInterrupt):  # raised by a caller with handlers of its own
+    if isinstance(error, KeyboardInterrupt):  # raised by the signal handler of a caller
         return _refuse(stop_message(signal.SIGINT), 128 + signal.SIGINT)
     if isinstance(error, InputError | MissingExtraError | TrainingError):
         return _refuse(reword(str(error)))

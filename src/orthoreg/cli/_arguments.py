@@ -31,8 +31,8 @@ def names_in(text: str) -> list[str]:
 
 
 def units_in(text: str) -> tuple[dict[str, str], dict[str, str]]:
-    """Return units by column, from 'theta=rad,p=kPa', and units to print in place of others, from
-    'rad->deg'."""
+    """Return units by column, given as 'theta=rad,p=kPa', and units to print in place of others,
+    given as 'rad->deg'."""
     of_columns: dict[str, str] = {}
     printed: dict[str, str] = {}
     for part in names_in(text):
@@ -50,7 +50,7 @@ def units_in(text: str) -> tuple[dict[str, str], dict[str, str]]:
 
 
 def printed_units_in(text: str) -> dict[str, str]:
-    """Return units to print in place of others, from 'rad->deg,s->min'."""
+    """Return units to print in place of others, given as 'rad->deg,s->min'."""
     of_columns, printed = units_in(text)
     for name, unit in of_columns.items():
         raise InputError(

@@ -157,8 +157,8 @@ def export(
     printed = printed_units_in(units)
     if printed and chosen not in _WITH_UNITS:
         raise InputError(
-            f"--units is for --format {', '.join(_WITH_UNITS)}; the numbers of {chosen} are those "
-            f"of the fit."
+            f"--units requires --format {', '.join(_WITH_UNITS)}. The format {chosen} always has "
+            f"the units of the fit."
         )
     from .. import load
     from .._common.files import atomic_write

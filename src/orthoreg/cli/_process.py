@@ -1,6 +1,6 @@
 """The process of a command: standard streams that accept every character, and signals.
 
-Nothing outlives the command: streams and signal handlers are restored at its end.
+Streams and signal handlers are restored when the command ends.
 """
 
 import os
@@ -18,16 +18,16 @@ _SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")  # requests to stop; SIGKILL cannot b
 class ReaderGone(BaseException):
     """The program that reads standard output has ended, as in `orthoreg show m.orthoreg | head -1`.
 
-    Not an OSError, so that no library on the way reports it as a failure of its own.
+    This is not an OSError, so that libraries do not report it as a failure of their own.
     """
 
 
 @final
 class Stopped(BaseException):
-    """A signal has requested to stop.
+    """A signal has requested that the command stop.
 
-    Not a KeyboardInterrupt, because Python ends by SIGINT whatever the exit code if that occurs
-    while certain extension modules are imported.
+    This is not a KeyboardInterrupt, because if that is raised while certain extension modules are
+    imported, Python ends with SIGINT, whatever the exit code.
     """
 
 
@@ -85,7 +85,7 @@ def stop_message(number: int) -> str:
 
 @final
 class _Stream:
-    """A text stream as this module describes. Without a name, failures to write are ignored."""
+    """A text stream that accepts every character. Without a name, write failures are ignored."""
 
     def __init__(self, stream: Any, name: str | None):
         self._owned = stream is None or stream.closed  # closed by the shell, as in `>&-`
@@ -129,7 +129,7 @@ class _Stream:
             raise OSError(error.errno, error.strerror, self._name) from None
 
     def _discard(self) -> None:
-        """Discard later text, including the text that Python still holds and writes at its end."""
+        """Discard later text, including text that Python has buffered and writes when it exits."""
         try:
             number = self._stream.fileno()
         except OSError:

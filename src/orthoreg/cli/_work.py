@@ -32,8 +32,8 @@ def runs_for(
     *,
     is_single: bool = False,
 ) -> Dataset:
-    """Return the runs of tables, by default from the columns of the fit. A table that `is_single`
-    is one run and needs no column of runs."""
+    """Return the runs of tables, by default from the columns of the fit. If `is_single`, a table is
+    one run and needs no column that identifies runs."""
     positions = model.schema_.positions
     fitted = model.columns_["time"]
     is_counted = model.schema_.discrete and fitted == COUNTED
@@ -180,8 +180,8 @@ def coefficient_dict(model: AbstractModel) -> dict[str, dict[str, float]]:
 
 
 def unit_entries(model: AbstractModel) -> dict[str, Any]:
-    """Return 'coefficient_units': the units of the coefficients in use by equation and term, None
-    for unknown ones. Empty without known units of columns."""
+    """Return 'coefficient_units': the units of the coefficients in use, by equation and term, or
+    None if a unit is unknown. Return an empty result if no unit of a column is known."""
     units = model.coefficient_units_
     if units is None:
         return {}

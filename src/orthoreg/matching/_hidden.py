@@ -227,9 +227,11 @@ class _Draw:
         self, states: Float[np.ndarray, "N n"], rng: np.random.Generator
     ) -> Float[np.ndarray, "N n"]:
         """Return the states with one hidden state at a constant level on the other side of a kink.
+
         A term that does not act in any row, such as an overflow, has no natural size and no slope.
         If the descent starts at a level at which the term acts in all rows, states can return to
-        levels at which it does not act."""
+        levels at which it does not act.
+        """
         problem, inputs = self._problem, self._problem.data.inputs
         values = problem.constants.values(problem.field, problem.initial_constants).parameters
 
