@@ -325,8 +325,8 @@ def split_at_gaps(data: "Dataset", gap: float | int) -> "Dataset":
 
 
 def with_covariates(data: "Dataset", values: Mapping[str, Any]) -> "Dataset":
-    """Return the data with these covariates, one value for each run or each row. A value that is
-    missing in some rows of a run is that of its other rows."""
+    """Return the data with these covariates, given as one value per run or per row. A value that is
+    missing in some rows of a run is filled in from its other rows."""
     names = check_names(list(values), "covariates")
     taken = [name for name in names if name in (data.time_name, *data.variable_names)]
     if taken:
@@ -382,8 +382,8 @@ def check_order(order: Any, positions: Any, is_map: bool = False) -> int:
 def rates_of(
     data: "Dataset", positions: Mapping[str, str | None], order: int = 2
 ) -> dict[str, str]:
-    """Return the name of the derivative of each position, and in equations of higher order of each
-    of its derivatives but the last."""
+    """Return the name of the derivative of each position. In equations of higher order, also return
+    the names of the derivatives of its derivatives, except the last one."""
     taken = {data.time_name, data.group_name, *data.variable_names}
     rates: dict[str, str] = {}
     states = list(positions)
@@ -460,7 +460,7 @@ def _check_lengths(data: "Dataset") -> None:
 
 
 def _unlimited(data: "Dataset", columns: list[int]) -> Float[np.ndarray, "N k"]:
-    """Return these columns with smooth curves in the place of values at limits of sensors."""
+    """Return these columns with smooth curves in place of values at the limits of sensors."""
     x = data.states[:, columns]
     low, high = find_range_limits(data.times, x, data.offsets)
     clipped = (x >= high).astype(np.int8) - (x <= low)

@@ -18,7 +18,7 @@ MAX_VALUE = 1e150
 """Largest magnitude of a value. The square of a much larger value is not finite."""
 
 MIN_VALUE = 1e-100
-"""Smallest maximum of a column that is not zero. Squares of residuals of relative size 1e-16, and
+"""Smallest allowed maximum of a nonzero column. Squares of residuals of relative size 1e-16, and
 terms of third order, then still have all their digits; the smallest such number is 2e-308."""
 
 _DATE_ADVICE = "Convert them to seconds (or days) since the start of each run."

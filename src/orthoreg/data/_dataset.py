@@ -152,8 +152,8 @@ class Dataset:
             names of further states that were not measured. A fit estimates them.
         covariates
             quantities that are constant within each run, such as a length: one value for each run,
-            by name; NaN if unknown. They are in no term. A fit with constants per run tests whether
-            these follow from covariates.
+            by name; NaN if unknown. Covariates do not occur in any term. A fit with constants per
+            run tests whether these constants follow from covariates.
 
         Returns
         -------
@@ -393,8 +393,8 @@ class Dataset:
     @cached_property
     def sorted_runs(self) -> "Dataset":
         """The runs in an order that depends on their content alone, for results that must not
-        depend on the order in which runs were given: splits, samples and sums. Large tables, which
-        can be read in chunks, keep their order."""
+        depend on the order in which runs were given: splits, samples and sums. The runs of large
+        tables, which can be read in chunks, keep their order."""
         return self if self.sample is not self else self[self._content_order]
 
     @cached_property
@@ -519,7 +519,7 @@ class Dataset:
 
     def with_rates(self, rates: Mapping[str, str]) -> "Dataset":
         """Return the same runs with `rates` as derivatives of states: {"x": "v", "v": "v_dot"}.
-        Those without a column are estimated."""
+        Rates without a column are estimated."""
         parts = with_rates(self, rates, rate_polynomial(self, rates))
         return self.with_parts(derivatives=None, **parts)
 

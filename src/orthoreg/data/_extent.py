@@ -176,8 +176,9 @@ def content_order(
 ) -> Int[np.ndarray, " R"]:
     """Return the order of runs by the distance of their ends from the mean.
 
-    It does not depend on the given order of runs, and not on the units and the order of columns,
-    which change distances only by rounding. Runs at the same distance are ordered by their values.
+    The result does not depend on the given order of runs, nor on the units and the order of
+    columns, which only change distances by rounding errors. Runs at the same distance are ordered
+    by their values.
     """
     first, last = offsets[:-1], offsets[1:] - 1
     ends = np.hstack([values[first], values[last]])

@@ -12,11 +12,12 @@ PLAN_ROWS = 20_000
 relative error of a variance is then 1%, sqrt(2 / N)."""
 
 BRIDGE_ROWS = 5
-"""Smoothed rows on each side of values at the limit of a sensor, whose lines are continued."""
+"""Number of smoothed rows on each side of values at the limit of a sensor. Lines through these rows
+are continued beyond the limit."""
 
 ORDER_DIGITS = 9
-"""Significant digits of distances by which runs are ordered. Rounding errors of other units are
-beyond them, so that mirrored runs, whose distances are equal, are ordered by their values."""
+"""Significant digits of the distances by which runs are ordered. A change of units only affects
+later digits, so that mirrored runs, whose distances are equal, are ordered by their values."""
 
 MAP_NOISE_ROWS = 3_000
 """Rows from which the noise of a map is estimated. The relative error of a variance is then 3%."""

@@ -8,7 +8,7 @@ from ._dataset import Dataset
 
 
 def rows_per_period(data: Dataset) -> Float[np.ndarray, " n"]:
-    """Return the number of rows per oscillation of each state, infinite if the state crosses its
+    """Return the number of rows per oscillation of each state, or infinity if the state crosses its
     mean fewer than two times.
 
     A crossing counts once the state is a quarter of its standard deviation beyond the mean, so that

@@ -81,7 +81,7 @@ def best_half_widths(
             break
         half_width *= limits.WIDTH_RATIO
     widths = {max(limits.FAST_SHARE * best, limits.NARROWEST * step), best}
-    # rounded as multiples of the step, so that no other unit of time gives other windows
+    # rounded as multiples of the step, so that windows do not depend on the unit of time
     return tuple(sorted(step * float(f"{width / step:.3g}") for width in widths))
 
 
@@ -213,7 +213,8 @@ class Plan:
 
     @_decision
     def range_limits(self) -> Float[np.ndarray, "2 n"]:
-        """The lower and upper limit of each sensor's range, infinite if no value is at a limit."""
+        """The lower and upper limits of each sensor's range. A limit is infinite if no value is at
+        it."""
         data, columns = self.data, self.data.is_measured
         result = np.empty((2, data.n_states))
         result[0], result[1] = -np.inf, np.inf
@@ -225,8 +226,8 @@ class Plan:
 
     @cached_property
     def clipped(self) -> Int[np.ndarray, "N n"]:
-        """1 for values at the upper limit of their sensor, -1 for those at the lower limit, else
-        0."""
+        """1 for values at the upper limit of their sensor, -1 for values at the lower limit, and 0
+        for all others."""
         return _read_only(clipped_values(self.data, self.range_limits))
 
     @cached_property
@@ -264,8 +265,8 @@ class Plan:
 
     @cached_property
     def continued(self) -> Dataset:
-        """The clean runs with smooth curves in the place of values at limits of sensors, marked as
-        filled in."""
+        """The clean runs with smooth curves in place of values at the limits of sensors. These
+        values are marked as filled in."""
         is_clipped = self.clipped != 0
         if not is_clipped.any():
             return self.clean
@@ -341,8 +342,8 @@ def _read_only(array: Array) -> Array:
 
 
 def clipped_values(data: Dataset, range_limits: Float[np.ndarray, "2 n"]) -> Int[np.ndarray, "N n"]:
-    """Return 1 for values at the upper limit of their sensor, -1 for those at the lower limit, else
-    0."""
+    """Return 1 for values at the upper limit of their sensor, -1 for values at the lower limit, and
+    0 for all others."""
     low, high = range_limits
     result = np.zeros(data.states.shape, dtype=np.int8)
     if np.isfinite(range_limits).any():
@@ -356,8 +357,8 @@ def clipped_values(data: Dataset, range_limits: Float[np.ndarray, "2 n"]) -> Int
 def smoothed_states(
     data: Dataset, clipped: Int[np.ndarray, "N n"], smoother: Smoother
 ) -> Float[np.ndarray, "N n"]:
-    """Return smoothed states. Values at limits of sensors do not count; the motion before and after
-    them is continued."""
+    """Return smoothed states. Values at the limits of sensors are ignored, and the motion before
+    and after them is continued."""
     is_lost = np.asarray(clipped.any(axis=1))
     if not is_lost.any():
         return smoother(data.times, data.states, data.offsets)

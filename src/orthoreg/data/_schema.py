@@ -63,8 +63,9 @@ class PerRun:
     def distribution(
         self, covariates: Float[np.ndarray, "R q"] | None, names: Sequence[str], count: int
     ) -> tuple[Float[np.ndarray, " R"], Float[np.ndarray, " R"]]:
-        """Return mean and standard deviation for each of `count` runs with these covariates, of
-        logarithms if `is_log`. Where a covariate is unknown, they are those over all runs."""
+        """Return the mean and the standard deviation for each of `count` runs with these covariates
+        (of the logarithm if `is_log`). Where a covariate is unknown, they are the mean and the
+        standard deviation over all runs."""
         mean, std = np.full(count, self.mean), np.full(count, self.std)
         if self.relation is None or covariates is None:
             return mean, std
@@ -178,8 +179,8 @@ class Schema:
 
     @property
     def derivative_of(self) -> dict[int, tuple[int, int]]:
-        """For the index of each estimated state, that of the measured state it is a derivative of,
-        and how often this state is differentiated."""
+        """For the index of each estimated state, the index of the measured state of which it is a
+        derivative, and the order of this derivative."""
         result: dict[int, tuple[int, int]] = {}
         for state, rate in self.given_rates.items():
             if self.state_names[rate] in self.estimated:

@@ -80,7 +80,9 @@ class Format:
             raise DataError("decimal must differ from the delimiter; got ',' with delimiter=','.")
         if self.encoding is not None:
             try:
-                io.TextIOWrapper(io.BytesIO(), self.encoding)  # refuses codecs of bytes, as zlib
+                io.TextIOWrapper(
+                    io.BytesIO(), self.encoding
+                )  # refuses codecs of bytes, such as zlib
             except (LookupError, ValueError):
                 raise DataError(
                     f"encoding must be known to Python, such as 'utf-8', 'utf-16' or "
@@ -256,7 +258,7 @@ class Choice:
             )
 
     def _check_counted(self) -> None:
-        """Refuse a table without a time column unless its rows are steps of a map."""
+        """Raise DataError if there is no time column, unless rows are steps of a map."""
         if not self.discrete:
             raise DataError(
                 "time must name the column of times. It is optional only for a map, discrete=True."

@@ -45,7 +45,7 @@ def split(lines: Iterator[str], delimiter: str) -> Iterator[list[str]]:
 
 
 def is_comment(cells: Sequence[str], header: Sequence[str], choice: Choice) -> bool:
-    """Return whether a line is a comment, which begins with a sign that cannot begin a number.
+    """Return whether a line is a comment, that is, begins with a sign that cannot begin a number.
 
     A complete row may begin with such a sign if its first column does not contain numbers.
     """
@@ -212,8 +212,8 @@ def _unit_row(rows: list[list[str]], numeric: list[int], form: Format) -> tuple[
 
 
 def _decimal(rows: list[list[str]], numeric: list[int], delimiter: str) -> str:
-    """Return a comma if some number has a comma that cannot separate thousands and no number has a
-    point."""
+    """Return a comma if no number has a point and at least one number has a comma that cannot
+    separate thousands."""
     if delimiter == ",":
         return "."
     cells = [row[index] for row in rows for index in numeric if index < len(row)]

@@ -133,8 +133,9 @@ def read_table(
         whether the system is a map x[k+1] = f(x[k], u[k]) from row to row. Steps must then be
         equal; with `repair`, runs are cut where rows are missing.
     covariates
-        columns that are constant within each run, such as a length. They are in no term. A fit with
-        constants per run tests whether these follow from covariates. Cells may be empty.
+        columns that are constant within each run, such as a length. Covariates do not occur in any
+        term. A fit with constants per run tests whether these constants follow from covariates.
+        Cells may be empty.
 
     Returns
     -------

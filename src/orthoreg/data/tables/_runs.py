@@ -128,8 +128,8 @@ def _converted(
 def _conversion(
     name: str, written: str | None, choice: Choice
 ) -> tuple[float, float, tuple[Note, ...]]:
-    """Return factor and offset that convert a column from the unit in the header to the requested
-    one, and a note. Text that is no unit is replaced without a conversion."""
+    """Return the factor and the offset that convert a column from the unit in the header to the
+    requested unit, and a note. A text that is not a known unit is replaced without a conversion."""
     wanted = choice.units.get(name)
     if wanted is None or written is None or written == wanted:
         return 1.0, 0.0, ()
