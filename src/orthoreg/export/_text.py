@@ -92,8 +92,8 @@ def implied(velocity_of: Mapping[str, str]) -> dict[str, str]:
 
 
 def implied_derivative(name: str, velocity_of: Mapping[str, str]) -> tuple[str, int]:
-    """Return the state of which the name shows the derivative, and how often it is differentiated:
-    theta and 2 for theta_ddot, theta and 0 for theta."""
+    """Return the state whose derivative a name denotes, and the order of the derivative: theta and
+    2 for theta_ddot, theta and 0 for theta."""
     states, order = implied(velocity_of), 0
     while name in states:
         name, order = states[name], order + 1

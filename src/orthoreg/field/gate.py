@@ -131,7 +131,7 @@ class Region:
             spread = weights[..., None] * (np.asarray(self.held) - mean[:, None])  # M L c
             by_mean = -SHARPNESS * np.einsum("mlc,mlv->mcv", spread, by_distance)
         faded = share > 0
-        r = np.where(faded, r, 0.0)  # it may be infinite where its weight is zero
+        r = np.where(faded, r, 0.0)  # r may be infinite where its weight is zero
         kept = np.where(faded[..., None], result[outside], 0.0)
         result[outside] = (
             share[..., None] * kept

@@ -50,7 +50,7 @@ class TermRow:
     equation explains the data. Otherwise a term is missing, the selection of substitutes is no
     evidence for them, and `probability` is None. Both are None if the fit has no such evidence.
     `is_given` is true if the coefficient was given instead of estimated. `unit` is the unit of the
-    coefficient, "1" for a pure number, and None if the units of the columns are unknown.
+    coefficient. It is "1" for a pure number, and None if the units of the columns are unknown.
     """
 
     equation: str

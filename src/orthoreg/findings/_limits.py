@@ -97,7 +97,7 @@ NEIGHBOUR_BLUR = 2.0
 NEIGHBOUR_RIDGE = 1e-3
 """Ridge on the slopes of the plane through neighbours, in mean squares of their distances."""
 NEAREST_SHARE = 0.25
-"""Share of the rows with neighbours whose neighbours count as close."""
+"""Share of the rows with neighbours that are treated as having close neighbours."""
 UNDETERMINED_SHARE = 0.08
 """Minimum share of a derivative that no function of the columns explains for reporting a missing
 variable."""

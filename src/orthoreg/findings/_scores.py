@@ -25,7 +25,7 @@ def forecast_sample(data: Dataset) -> Dataset:
 
 def true_states(data: Dataset, forecasts: Sequence["Rollout"]) -> list[Float[np.ndarray, "T n"]]:
     """Return the states of each run with which its forecast is compared. At the limit of a sensor,
-    a forecast beyond the limit is true."""
+    a forecast beyond the limit counts as correct."""
     states, clipped = np.array(data.states), data.plan.clipped
     bounds = zip(data.offsets[:-1], data.offsets[1:], strict=True)
     parts = [slice(int(first), int(last)) for first, last in bounds]

@@ -340,8 +340,8 @@ def _scores(
 
 
 def with_fit(stored: Findings, subject: Subject) -> Findings:
-    """Return findings from a file with all statements that follow from the fit computed again, so
-    that they describe the model of the file."""
+    """Return findings from a file. All statements that follow from the fit are computed again, so
+    that they describe the model in the file."""
     return replace(
         stored,
         equations=subject.equations,
@@ -395,7 +395,8 @@ def _with_unit(row: TermRow, units: CoefficientUnits | None, c: int, k: int) -> 
 
 
 def in_units_of(findings: Findings, before: Subject, after: Subject) -> Findings:
-    """Return findings about `before` with the numbers of `after`, the same model in other units."""
+    """Return findings about `before` with the numbers of `after`, which is the same model in other
+    units."""
     old, new = before.coefficient_units, after.coefficient_units
     assert old is not None and new is not None
     labels, names = before.labels, before.field.features.names

@@ -124,11 +124,11 @@ def undetermined_constants(
     summed: Collection[str] = (),
     sums: Mapping[str, Float[np.ndarray, " d"]] = {},
 ) -> Undetermined | None:
-    """Return the constants that change along these directions, by their relative changes, and the
-    products of powers that do not change.
+    """Return the constants that change along these directions, given their relative changes, and
+    the products of powers that do not change.
 
     `sums` of several constants have their own relative changes. Constants that only occur in sums,
-    `summed`, are in no product that is constant.
+    `summed`, are not part of any constant product.
     """
     largest = np.abs(changes).max(axis=0, initial=0.0)
     changes = _cleaned(changes)

@@ -1,4 +1,4 @@
-"""How trajectories depend on constants and starts, in units of the noise, for planned runs."""
+"""Sensitivities of planned runs to constants and starts, in units of the noise."""
 
 from collections.abc import Mapping
 from typing import NamedTuple, final
@@ -21,7 +21,7 @@ class RunSensitivities(NamedTuple):
     """Derivatives of the measured values of segments, in standard deviations of the noise, with
     respect to the free constants (B, Y, P) and the start of the segment (B, Y, n).
 
-    `run` (B,) is the run of each segment, and `predicted` (B, Y) the values themselves.
+    `run` (B,) is the run of each segment, and `predicted` (B, Y) are the predicted values.
     `free_by_estimate` (k, P) are the derivatives of the estimates at `places` and of the inner
     `parameters`. `growth` (R,) is the factor by which small errors of the start grow in each run.
     """

@@ -362,9 +362,9 @@ def _misfits(
     solution: MatchSolution,
     sigma: Float[np.ndarray, " n"],
 ) -> tuple[Misfit | None, ...]:
-    """Return the misfit of each state. A value at the limit of a sensor has the residual that is
-    expected of it, so that residuals of a correct model have a mean of zero. [generalised
-    residuals, Gourieroux et al. 1987]"""
+    """Return the misfit of each state. A value at the limit of a sensor has its expected residual,
+    so that the residuals of a correct model have a mean of zero. [generalised residuals, Gourieroux
+    et al. 1987]"""
     normal = solution.normal
     relative = problem.likelihood_std(np.ones(len(sigma)), segments)
     measured_states = problem.measured_states(segments)

@@ -87,8 +87,8 @@ def _distance_beyond(
     segments: RunSegments,
     is_valid: Bool[np.ndarray, " B"],
 ) -> tuple[Float[np.ndarray, "T n b"], Bool[np.ndarray, "T n b"]] | None:
-    """Return how far states are beyond the limits of their sensors, and for which values this
-    counts; None if no value is at a limit."""
+    """Return how far states are beyond the limits of their sensors, and which values are at a
+    limit. Return None if no value is at a limit."""
     clipped = problem.clipped(segments)
     if clipped is None:
         return None

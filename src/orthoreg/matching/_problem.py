@@ -218,7 +218,7 @@ class Problem:
 
     @property
     def initial_states(self) -> Float[np.ndarray, "N n"]:
-        """The measured states, smooth ones in the place of values at limits of sensors."""
+        """The measured states, with smooth values in place of those at the limits of sensors."""
         plan = self.data.plan
         if not plan.clipped.any():
             return self.data.states
@@ -269,24 +269,24 @@ class Problem:
         return np.where(self.data.filled, np.inf, 1.0 if relative is None else relative)
 
     def clipped(self, segments: RunSegments) -> Int[np.ndarray, "T n B"] | None:
-        """Return 1 for values at the upper limit of a sensor, -1 for those at the lower limit, else
-        0; None if there are none."""
+        """Return 1 for values at the upper limit of a sensor, -1 for values at the lower limit, and
+        0 for all others. Return None if no value is at a limit."""
         clipped = self.data.plan.clipped
         return np.moveaxis(clipped[segments.rows], 2, 1) if clipped.any() else None
 
     def residuals(
         self, states: Float[np.ndarray, "T n B"], segments: RunSegments
     ) -> Float[np.ndarray, "T n B"]:
-        """Return measured minus other states; zero for states beyond the limit of a sensor at which
-        the value is."""
+        """Return the measured states minus other states. If a value is at the limit of a sensor and
+        the other state is beyond this limit, the difference is zero."""
         r, clipped = self.measured_states(segments) - states, self.clipped(segments)
         return r if clipped is None else np.where(clipped * r < 0, 0.0, r)
 
     def likelihood_std(
         self, sigma: Float[np.ndarray, " n"], segments: RunSegments
     ) -> Float[np.ndarray, "T n B"]:
-        """Return the standard deviation of the noise of each value, infinite for those that do not
-        count. Values at limits of sensors count as censored."""
+        """Return the standard deviation of the noise of each value, which is infinite for values
+        that are ignored. Values at the limits of sensors are treated as censored."""
         relative = self._value_std
         if relative is None:
             shape = (segments.rows.shape[0], len(sigma), segments.count)

@@ -252,12 +252,12 @@ class Discovery:
         return Averaged(np.asarray(t, dtype=float), mean, np.sqrt((share * squares).sum(0) / total))
 
     def next_experiment(self, starts: Any = None, inputs: Any = None, **options: Any) -> Any:
-        """Return the runs that separate the best model from the next ones, up to `MAX_RIVALS` that
-        are within the printed score gap; see `OrthoReg.next_experiment`."""
+        """Return the runs that separate the best model from up to `MAX_RIVALS` next best models
+        within the printed score gap. See `OrthoReg.next_experiment`."""
         near = [model for model in self.models[1:] if model.gap <= _MAX_PRINTED_GAP]
         if not near:
             raise InputError(
-                "next_experiment() of a discovery separates rival models, and no other model is "
+                "next_experiment() of a discovery separates rival models, but no other model is "
                 "near the best one. Call next_experiment() of .best."
             )
         options = {"goal": "rivals", "rivals": near[: limits.MAX_RIVALS]} | options

@@ -176,7 +176,8 @@ def _fits(recipes: Sequence[Recipe], rows: AnyRows, runs: TrainingRuns | None) -
 
 
 def _with_horizon(fit: Fit, data: Dataset) -> Fit:
-    """Return the fit with the time that forecasts can last, if all its variables are measured."""
+    """Return the fit with the time for which forecasts are reliable, if all its variables are
+    measured."""
     is_measured = fit.field.features.variables == data.variable_names
     if not is_measured or data.has_unknown_states:
         return fit
@@ -285,7 +286,7 @@ def model_trajectories(model: AbstractModel, X: Any, t: Any, u: Any, who: str) -
     """Return the data as runs in time, with the names of the model's variables."""
     if t is None and given_dataset(X) is None:
         raise InputError(
-            f"{who} matches trajectories and needs times: give states X with t=..., or a Dataset."
+            f"{who} matches trajectories and needs times. Give states X with t=..., or a Dataset."
         )
     data = as_dataset(X, None, t, u)
     assert data is not None

@@ -199,20 +199,22 @@ class AbstractModel(AbstractWorkflow, AbstractEstimator):
     def update(
         self, X: Any, y: Any = None, *, t: Any = None, u: Any = None, forgetting: float = 1.0
     ) -> Self:
-        """Return a new model with new data added, without the old data. This model does not change.
+        """Return a new model with new data added. The old data are not needed, and this model does
+        not change.
 
-        Constants are those of a fit to all data: sums over the old rows, or the covariance of
-        constants that were matched to trajectories, replace the old data. Terms, inner parameters
-        of fits from rows, the residual and its gate are kept. `drift_` of the new model says
-        whether the new data still follow the old constants.
+        The constants are those of a fit to all data. The old data are replaced by sums over their
+        rows or, for constants that were matched to trajectories, by the covariance of the
+        constants. The terms, the residual, its gate and, in fits from rows, inner parameters do not
+        change. `drift_` of the new model states whether the new data still follow the old
+        constants.
 
         Parameters
         ----------
         X, y, t, u
             the new data, as for `fit`.
         forgetting
-            weight of old rows per new row: with 0.99, rows lose half their weight after 69 new
-            rows. 1 keeps all.
+            factor by which each new row reduces the weight of the old rows. With 0.99, rows lose
+            half of their weight after 69 new rows. With 1, no weight is lost.
 
         Returns
         -------
@@ -238,8 +240,8 @@ class AbstractModel(AbstractWorkflow, AbstractEstimator):
 
     @property
     def drift_(self) -> Drift | None:
-        """Whether the data of the last `update` followed the constants before it; None without an
-        update."""
+        """Whether the data of the last `update` followed the constants before this update. None if
+        there was no update."""
         return self.fit_.drift
 
     @property

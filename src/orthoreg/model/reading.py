@@ -71,8 +71,8 @@ class AbstractReading(AbstractExports):
         lines
             one line per equation, with '+ residual' if the network contributes, '(given)' for given
             equations, and '(trained towards: ...)' for a network trained towards a known equation.
-            A second-order equation is one line: "theta'' = -1.000 sin(theta)". Coefficients with
-            known units have them behind: "theta'' = -1.000 [rad/s²] sin(theta)".
+            A second-order equation is one line: "theta'' = -1.000 sin(theta)". If the unit of a
+            coefficient is known, it follows the number: "theta'' = -1.000 [rad/s²] sin(theta)".
 
         Examples
         --------

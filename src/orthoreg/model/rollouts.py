@@ -92,7 +92,7 @@ def rollouts(
 
 
 def _reliable_until(rollout: Rollout, horizon: float | None) -> list[float | None]:
-    """Return the time at which each rollout passes the horizon, None if it does not."""
+    """Return the time at which each rollout passes the horizon, or None if it does not."""
     if horizon is None:
         return [None] * len(rollout.x)
     ends_of_horizon = rollout.times[:, 0] + horizon

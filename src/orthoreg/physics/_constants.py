@@ -96,7 +96,7 @@ class ConstantSystem:
 
     @cached_property
     def is_alone(self) -> Bool[np.ndarray, " m"]:
-        """Whether each product is a coefficient, up to a number, without another summand."""
+        """Whether each product, times a number, is the only summand of some coefficient."""
         alone = ((self.matrix != 0).sum(axis=1) == 1) & (self.offset == 0)
         return (self.matrix[alone] != 0).any(axis=0)
 
@@ -105,7 +105,7 @@ class ConstantSystem:
         return np.array([values[place] for place in self.places])
 
     def sizes(self, coefficients: Float[np.ndarray, " w"]) -> Float[np.ndarray, " m"]:
-        """Return the products. Those that are not determined are meaningless."""
+        """Return the products. The values of undetermined products are meaningless."""
         with np.errstate(invalid="ignore"):
             shares = self.inverse * (coefficients - self.offset)
         # an infinite coefficient affects its own products only

@@ -406,7 +406,7 @@ class Reader:
 
 def denoted_state(text: str, rates: Mapping[str, str]) -> str:
     """Return the state that a name with primes denotes: x_dot for x' if x_dot is the derivative of
-    x. Primes without a state remain."""
+    x. Primes for which there is no state are kept."""
     name = text.rstrip("'")
     marks = len(text) - len(name)
     while marks and name in rates:

@@ -71,8 +71,8 @@ class Starts:
         self, z: Float[np.ndarray, "V R"], covariates: Float[np.ndarray, "R q"] | None = None
     ) -> tuple[Float[np.ndarray, "m R"], Float[np.ndarray, "m n R"]]:
         """Return how far the first states and inputs z of runs with these covariates violate each
-        rule, and the derivatives with respect to the states. For a prior, both are in its standard
-        deviations."""
+        rule, and the derivatives with respect to the states. For a prior, both are in units of its
+        standard deviation."""
         count = z.shape[1]
         values = np.zeros((len(self.rules), count))
         slopes = np.zeros((len(self.rules), self.n_states, count))

@@ -184,7 +184,7 @@ def inner_names(
 
 
 def _single_summands(parts: Sequence[Part]) -> list[Part]:
-    """Return the summands of an equation whose term no other summand has."""
+    """Return the summands of an equation whose term occurs in no other summand."""
     counts = Counter(part.term for part in parts)
     return [part for part in parts if counts[part.term] == 1]
 

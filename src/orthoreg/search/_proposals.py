@@ -338,8 +338,8 @@ def _neighbours(
 
 @final
 class SetScores(NamedTuple):
-    """The score of a set of terms, and of the sets with one term added (P,), removed (P,) or
-    exchanged (P, P)."""
+    """The score of a set of terms, and the scores of all sets with one term added (P,), removed
+    (P,) or exchanged (P, P)."""
 
     score: float
     added: np.ndarray

@@ -151,7 +151,7 @@ class TrialMatcher:
 
     def cost(self, trial: Trial) -> float:
         """Return the negative log likelihood of a trial in nats for noise of unknown size. A misfit
-        beyond the noise is correlated, so that fewer values count."""
+        beyond the noise is treated as correlated, so that fewer values count."""
         problem, stage = self.problem(trial.field), trial.stage
         m = problem.measured
         square = mean_squared_misfit(problem, stage.segments, stage.normal)[m]

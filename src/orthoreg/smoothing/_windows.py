@@ -89,7 +89,7 @@ def bump_windows(
 def _bump_derivatives(
     s: Float[np.ndarray, " E"], inside: Float[np.ndarray, " E"], order: int, n_rates: int
 ) -> list[Float[np.ndarray, " E"]]:
-    """Return phi = (1 - s^2)^p and its first derivatives in s.
+    """Return phi = (1 - s^2)^p and its first derivatives with respect to s.
 
     The m-th is (1 - s^2)^(p - m) P_m(s) with P_(m+1) = (1 - s^2) P_m' - 2 (p - m) s P_m.
     """

@@ -7,12 +7,13 @@ import numpy as np
 
 # -- rank ----------------------------------------------------------------------------------
 MIN_PIVOT = 1e-7
-"""Root of the largest diagonal entry. With a smaller pivot of its Cholesky factor, a matrix has no
-full rank."""
+"""Root of the largest diagonal entry. A matrix whose Cholesky factor has a smaller pivot is treated
+as rank deficient."""
 MIN_PIVOT_OF_COLUMN = 1e-6
 """Size of a column. The same for block pivoting, which has other methods to fall back on."""
 SINGULAR_CUTOFF = 1e-13
-"""Largest singular value. Smaller ones are zero in the minimum-norm solution."""
+"""Largest singular value. Smaller singular values are treated as zero in the minimum-norm
+solution."""
 EQUALITY_RANK = 1e-12
 """Largest singular value of the equalities. Smaller ones are rounding: equalities depend on each
 other."""
@@ -30,12 +31,12 @@ MIN_BASIS_EIGENVALUE = 1e-15
 
 # -- constrained problems ------------------------------------------------------------------
 SLOPE_ROUNDING = 1e-11
-"""Size of a slope or of its summands. Smaller slopes are zero."""
+"""Size of a slope or of its summands. Smaller slopes are treated as zero."""
 COEFFICIENT_ROUNDING = 1e-13
 """Largest coefficient, if all columns have equal size. A coefficient this close to a bound is at
 the bound."""
 EQUALITY_TOLERANCE = 1e-9
-"""Size of an equality. A smaller difference satisfies it."""
+"""Size of an equality. An equality with a smaller residual is treated as satisfied."""
 MAX_PIVOT_ROUNDS = 25
 """Rounds of block pivoting; a few suffice if it converges at all."""
 PIVOT_PATIENCE = 4
@@ -61,7 +62,7 @@ RIDGES = (*(10.0 ** np.arange(-12, 2)), np.inf)
 RIDGE_FOLDS = 5
 """Parts of the rows that are held out in turn."""
 TIE = 0.05
-"""Relative. Squared errors with smaller differences are equally good."""
+"""Relative. Squared errors that differ by less are treated as equal."""
 NEGLIGIBLE_ERROR = 1e-10
 """Squared target. Smaller errors need no residual."""
 
@@ -73,7 +74,7 @@ MAX_BLOCK_ROWS, MAX_BLOCK_NUMBERS = 16384, 2**23
 CENTERED_ROWS = 5000
 """Rows that determine sizes and correlations of terms."""
 CONSTANT_TERM_STD = 1e-12
-"""Root mean square of a term. A smaller standard deviation is rounding."""
+"""Root mean square of a term. A smaller standard deviation is treated as rounding."""
 MAX_CELL_NUMBERS = 2**24
 """Numbers of all cells. Groups are merged until they fit."""
 MANY_COLUMNS, MAX_CUT_NUMBERS, MIN_CUT_CELLS = 512, 2**26, 4
@@ -88,4 +89,4 @@ MAX_COUNTED_CODE = 2**20
 MAX_SINGLE_PRECISION = 1e18
 """Unit of a number. The square of a larger one exceeds single precision."""
 STRETCH_SECONDS = 0.5
-"""Seconds of training between two reports of progress."""
+"""Seconds of training between two progress reports."""

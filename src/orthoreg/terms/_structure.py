@@ -268,7 +268,7 @@ _KINKS = frozenset({"abs", "sign", "heaviside"})
 
 
 def kink_arguments(item: Expression) -> frozenset[Expression]:
-    """Return the arguments of abs, sign and heaviside, at whose zeros a formula is not smooth."""
+    """Return the arguments of abs, sign and heaviside. A formula is not smooth at their zeros."""
     inner = frozenset().union(*map(kink_arguments, subexpressions(item)))
     return inner | {item.argument} if isinstance(item, Call) and item.function in _KINKS else inner
 

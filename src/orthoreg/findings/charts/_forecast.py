@@ -42,8 +42,9 @@ Rollouts = Rollout | Sequence[Rollout] | Sequence[np.ndarray]
 @final
 @dataclass(frozen=True, eq=False)
 class Forecast:
-    """A simulated run, with the time `ended` at which it stopped early, the time `left` at which it
-    left the training data, and the time `lost` from which a chaotic system cannot be predicted."""
+    """A simulated run. `ended` is the time at which it stopped early, `left` is the time at which
+    it left the training data, and `lost` is the time after which a chaotic system cannot be
+    predicted."""
 
     times: Float[np.ndarray, " T"]
     x: Float[np.ndarray, "T n"]

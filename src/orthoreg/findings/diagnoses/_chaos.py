@@ -42,7 +42,8 @@ def chaotic(field: Field, data: Dataset, error: float) -> Advice | None:
 
 
 def forecast_horizon(field: Field, data: Dataset) -> float | None:
-    """Return the time that forecasts can last if the field is chaotic on these runs, else None.
+    """Return the time for which forecasts are reliable, or None if the field is not chaotic on
+    these runs.
 
     The uncertainty is the noise of the states, relative to their standard deviation.
     """
@@ -55,8 +56,8 @@ def forecast_horizon(field: Field, data: Dataset) -> float | None:
 
 
 def chaotic_exponent(field: Field, data: Dataset) -> float | None:
-    """Return the largest Lyapunov exponent along the runs if the field can be chaotic and a
-    perturbation grows much during the longest run, else None."""
+    """Return the largest Lyapunov exponent along the runs. Return None if the field cannot be
+    chaotic, or if a perturbation does not grow much during the longest run."""
     moving = int(np.count_nonzero(np.ptp(data.states, axis=0)))
     if moving < limits.MIN_STATES_CHAOS and not data.input_names and not data.discrete:
         return None
