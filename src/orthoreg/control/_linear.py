@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any, final
 
 import numpy as np
@@ -60,9 +61,8 @@ class LinearModel:
         """Return a `control.StateSpace` with the names of the variables. Requires the extra
         `control`."""
         require("control", "control", "to_control()")
-        from control import ss
-
-        return ss(
+        # the checker reads the package's untyped source, and then fails at calls of np.ix_
+        return import_module("control").ss(
             *self._with_inputs(), 0 if self.dt is None else self.dt,
             states=list(self.state_names), inputs=list(self.input_names) or ["no input"],
             outputs=list(self.output_names),
@@ -101,7 +101,7 @@ def linearize(
     columns = states + inputs
 
     def slopes(changed: HybridField) -> np.ndarray:
-        return jacobian(changed, z)[0][np.ix_(states, columns)].ravel()
+        return jacobian(changed, z)[0][states][:, columns].ravel()
 
     n = len(states)
     both = slopes(field).reshape(n, -1)
