@@ -134,7 +134,7 @@ def test_positions_inputs_and_time_in_chunks(small_samples):
     "fit", ["stlsq", pytest.param("tune", marks=pytest.mark.slow), "sparsity", "parameters"]
 )
 def test_other_fits_in_chunks(fit):
-    data = swings(runs=20)
+    data = swings(runs=20).sorted_runs  # chunks keep their order, from which `tune` makes folds
     parts = chunked(data, 150)
     if fit == "stlsq":
         model = og.STLSQ(0.1, library=og.Polynomial(1) + og.Fourier(1))

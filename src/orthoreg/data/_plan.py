@@ -81,8 +81,7 @@ def best_half_widths(
             break
         half_width *= limits.WIDTH_RATIO
     widths = {max(limits.FAST_SHARE * best, limits.NARROWEST * step), best}
-    # rounded as multiples of the step, so that windows do not depend on the unit of time
-    return tuple(sorted(step * float(f"{width / step:.3g}") for width in widths))
+    return tuple(sorted(widths))
 
 
 def _decision(decide: Callable[["Plan"], T]) -> "cached_property[T]":
