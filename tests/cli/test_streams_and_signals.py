@@ -20,6 +20,19 @@ pytestmark = pytest.mark.skipif(os.name == "nt", reason="POSIX signals and shell
 ORTHOREG = f"{sys.executable} -m orthoreg"
 
 
+@pytest.fixture(autouse=True)
+def default_signals():
+    """Handle signals as in a terminal, although a shell starts background jobs without SIGINT, and
+    `nohup` commands without SIGHUP."""
+    kept = {
+        signal.SIGINT: signal.signal(signal.SIGINT, signal.default_int_handler),
+        signal.SIGHUP: signal.signal(signal.SIGHUP, signal.SIG_DFL),
+    }
+    yield
+    for number, handler in kept.items():
+        signal.signal(number, handler)
+
+
 @pytest.fixture(scope="module")
 def model(tmp_path_factory):
     """A model whose names and equations are not ASCII."""

@@ -42,6 +42,11 @@ def _table(rng: np.random.Generator, folder: Path) -> Path:
     return path
 
 
+def _hear_interrupts() -> None:
+    """Let the program handle SIGINT, which a shell's background jobs ignore."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @attack("faults", trials=200, seconds=20.0, prepare=_model)
 def killed_fits(rng: np.random.Generator, folder: Path) -> None:
     """After SIGKILL, SIGTERM or SIGINT at a random moment of a fit, all files are complete, no
@@ -62,7 +67,10 @@ def killed_fits(rng: np.random.Generator, folder: Path) -> None:
     ]
     command += ["--residual", "0", "--out", str(out)]
     number = int(rng.choice([signal.SIGKILL, signal.SIGTERM, signal.SIGINT]))
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        preexec_fn=_hear_interrupts,
+    )  # fmt: skip
     time.sleep(rng.uniform(0.2, 4.0))
     process.send_signal(number)
     _, errors = process.communicate(timeout=120)
