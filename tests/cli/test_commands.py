@@ -345,7 +345,7 @@ def test_our_own_failure_is_exit_code_one(table, tmp_path, capsys, monkeypatch):
 def test_installed_command_answers():
     command = [sys.executable, "-m", "orthoreg", "--help"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    for name in ("demo", "fit", "show", "simulate", "evaluate", "adapt", "generate"):
+    for name in ("demo", "fit", "show", "simulate", "evaluate", "adapt", "update", "generate"):
         assert name in done.stdout
 
 

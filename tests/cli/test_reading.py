@@ -89,7 +89,7 @@ def test_other_units_than_those_of_the_fit_are_warned_of_without_pint(
     assert message.count("warning") == 1
 
 
-@pytest.mark.parametrize("command", ["fit", "evaluate", "adapt", "refine", "simulate"])
+@pytest.mark.parametrize("command", ["fit", "evaluate", "adapt", "refine", "update", "simulate"])
 def test_every_command_that_reads_has_the_same_options(command):
     names = {"delimiter", "decimal", "encoding", "comment", "missing", "date_format", "sheet",
              "long", "repair", "fill", "gap"}  # fmt: skip

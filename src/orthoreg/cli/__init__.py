@@ -14,8 +14,8 @@ from ._process import ReaderGone, Stopped, safe_streams, stop_message, stoppable
 _MODULES = {
     "demo": "_paper", "fit": "_fit", "evaluate": "_simulate", "generate": "_paper",
     "simulate": "_simulate", "show": "_present", "report": "_present", "adapt": "_update",
-    "refine": "_update", "design": "_design", "explain": "_explain", "export": "_present",
-    "reproduce": "_paper",
+    "refine": "_update", "update": "_update", "design": "_design", "explain": "_explain",
+    "export": "_present", "reproduce": "_paper",
 }  # fmt: skip
 """Module of each command, in the order of the help. Only the requested module is imported."""
 

@@ -1,5 +1,6 @@
-"""Commands that fit the constants of a model to new data: `adapt` and `refine`."""
+"""Commands that fit the constants of a model to new data: `adapt`, `refine` and `update`."""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -7,11 +8,12 @@ import typer
 
 from .._common.notation import left_side, next_values
 from .._common.progress import working
-from ._app import GroupColumn, Json, ModelFile, ModelOut, Tables, TimeColumn, app
+from ._app import GroupColumn, Json, ModelFile, ModelOut, Tables, TimeColumn, app, options_of
 from ._arguments import check_file
 from ._output import (
     collected_warnings,
     data_entries,
+    in_options,
     print_equations,
     print_files,
     print_json,
@@ -85,6 +87,57 @@ def refine(
         print_files(terminal(), [out])
 
 
+@app.command()
+@reads_tables
+def update(
+    model: ModelFile,
+    data: Tables,
+    out: Annotated[Path, typer.Option(help="Model file to write; may be the file of the model.")],
+    forgetting: Annotated[
+        float,
+        typer.Option(
+            help="Factor by which each new row reduces the weight of the old rows, such as 0.99; 1 "
+            "keeps their weight."
+        ),
+    ] = 1.0,
+    time: TimeColumn = None,
+    group: GroupColumn = None,
+    *,
+    reading: dict[str, Any],
+    as_json: Json = False,
+) -> None:
+    """Add new data to a model without the old data, and test whether its constants drift."""
+    check_file(out, "model.orthoreg")
+    with collected_warnings() as notes:
+        old, runs = _model_and_runs(model, data, time, group, reading)
+        with working("Adding the new data"):
+            new = old.update(runs, forgetting=forgetting)
+        with working("Comparing the model with the data"):
+            summary = new.summary(runs)
+        new.save(out)
+    drift = new.drift_
+    assert drift is not None
+    if as_json:
+        from ._work import physics_entries
+
+        entries = _entries(data, runs, old, new) | physics_entries(new)
+        entries |= {"drift": drift.to_dict(), "verdict": asdict(summary.verdict)}
+        return print_json(entries | {"model": str(out), "warnings": notes})
+    from ..findings._text import term_table
+
+    _print(data, runs, new)
+    console = terminal()
+    console.print(f"{drift}", markup=False, soft_wrap=True)
+    if drift.advice and forgetting == 1:
+        console.print(in_options(drift.advice, options_of("update")), markup=False, soft_wrap=True)
+    console.print(f"On the new data: {summary.verdict.text}\n", markup=False, soft_wrap=True)
+    terms = term_table(summary)
+    if terms is not None:
+        console.print(terms)
+        console.print()
+    print_files(console, [out])
+
+
 def _model_and_runs(
     model: Path, data: list[Path], time: str | None, group: str | None, reading: dict[str, Any]
 ) -> "tuple[AbstractModel, Dataset]":
@@ -101,7 +154,7 @@ def _model_and_runs(
 def _entries(
     data: list[Path], runs: "Dataset", old: "AbstractModel", new: "AbstractModel"
 ) -> dict[str, Any]:
-    """Return the JSON entries common to both commands."""
+    """Return the JSON entries common to all these commands."""
     from ._work import coefficient_dict
 
     return {

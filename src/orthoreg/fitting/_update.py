@@ -6,7 +6,7 @@ inner parameters.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 from jaxtyping import Float
@@ -47,12 +47,20 @@ class RowRecord:
 @final
 class Change(NamedTuple):
     """A constant before an update, its value in the new data, and the difference in standard
-    errors."""
+    errors. `unit` is empty if it is unknown or that of a pure number."""
 
     name: str
     before: float
     after: float
     z: float
+    unit: str = ""
+
+    @property
+    def text(self) -> str:
+        """A description such as "k from 1 to 1.049 1/s (+5%)"."""
+        unit = f" {self.unit}" * bool(self.unit)
+        share = f" ({100 * (self.after / self.before - 1):+.0f}%)" if self.before else ""
+        return f"{self.name} from {self.before:.4g} to {self.after:.4g}{unit}{share}"
 
 
 @final
@@ -81,16 +89,33 @@ class Drift:
             return f"Drift cannot be tested, because the noise of the {rows} is unknown."
         if not self.detected:
             return f"The {rows} follow the old constants (p = {self.p_value:.2g})."
-        parts = [
-            f"{change.name} from {change.before:.4g} to {change.after:.4g}"
-            + (f" ({100 * (change.after / change.before - 1):+.0f}%)" if change.before else "")
-            for change in self.changes
-        ]
+        parts = [change.text for change in self.changes]
         names = f": {', '.join(parts)}" if parts else ""
         return f"The {rows} no longer follow the old constants (p = {self.p_value:.2g}){names}."
 
+    @property
+    def advice(self) -> str:
+        """What to do about drift; empty if there is none."""
+        if not self.detected:
+            return ""
+        return (
+            "The updated constants are averages over old and new data. To follow the change, "
+            "update with forgetting=0.99, adapt the model to the new data, or fit a new model."
+        )
+
     def __str__(self) -> str:
         return self.text
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the result as plain data."""
+        return {
+            "detected": self.detected,
+            "p_value": self.p_value,
+            "level": self.level,
+            "rows": self.rows,
+            "changes": [change._asdict() for change in self.changes],
+            "text": self.text,
+        }
 
 
 @final

@@ -9,6 +9,7 @@ from .. import export
 from .._common.html import escape, html_lines
 from .._common.notation import left_side, next_values
 from .._common.scikit import check_is_fitted
+from ..data import PURE_NUMBER
 from ..diagnostics import Certificate
 from ..losses import AbstractLoss
 from ..matching import (
@@ -310,6 +311,22 @@ class AbstractReading(AbstractExports):
             for name, function in self._constant_functions(estimates).items()
             if name not in estimates.parameters
         ]
+
+    def _printed_units(self, estimates: Uncertainty) -> dict[str, tuple[float, str]]:
+        """Return the factor and the unit with which each estimate is printed, by its public name.
+        The unit is empty if it is unknown or that of a pure number."""
+        units = self.coefficient_units_
+        if units is None:
+            return {}
+        names = [name for name, _ in self._gradients(estimates)]
+        result = {name: (units.factor_of_constant(name), units.of_constant(name)) for name in names}
+        for name, (c, k) in zip(self._term_names(estimates), estimates.places, strict=False):
+            if name in result:
+                result[name] = units.factor(c, k), units.text(c, k)
+        return {
+            name: (factor, "" if unit == PURE_NUMBER else unit)
+            for name, (factor, unit) in result.items()
+        }
 
     def _constant_functions(self, estimates: Uncertainty) -> dict[str, Any]:
         known = self.knowledge().constants

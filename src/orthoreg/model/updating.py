@@ -64,8 +64,8 @@ def updated_fit(model: AbstractModel, X: Any, y: Any, t: Any, u: Any, forgetting
         matched = None
         if fit.record is None:
             raise InputError(
-                "update() needs sums over the old rows, which this model does not have: it was "
-                "loaded from a file or changed by adapt(). Fit it again, or use adapt()."
+                "update() needs sums over the old rows, which this model does not have: its file "
+                "is of an earlier version, or adapt() changed it. Fit it again, or use adapt()."
             )
         data = known_dataset(model, X, y, t, u)
         rows, _ = training_rows(
@@ -120,6 +120,7 @@ def _changes(model: AbstractModel, result: Updated) -> list[Change]:
             tuple(places), (), values, result.covariance, np.inf, free, np.ones((len(places), 2))
         )
     functions = dict(model._constant_functions(estimates))
+    units = model._printed_units(estimates)
     changes = []
     for name, gradient in model._gradients(estimates):
         std = float(np.sqrt(max(gradient @ result.covariance @ gradient, 0.0)))
@@ -129,7 +130,7 @@ def _changes(model: AbstractModel, result: Updated) -> list[Change]:
             before = functions[name](estimates.values)
             after = functions[name](estimates.values + result.change)
         if std > 0:
-            changes.append(
-                Change(name, float(before), float(after), float(gradient @ result.change / std))
-            )
+            factor, unit = units.get(name, (1.0, ""))
+            z = float(gradient @ result.change / std)
+            changes.append(Change(name, factor * float(before), factor * float(after), z, unit))
     return changes
