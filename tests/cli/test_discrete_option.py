@@ -85,7 +85,7 @@ def test_known_equations_have_the_left_side_of_a_map(table, tmp_path, capsys):
     fitted = json.loads(capsys.readouterr().out)
     assert fitted["parameters"]["r"]["value"] == pytest.approx(3.7, rel=1e-6)
     assert run([*command, "--known", "x' = r*x", "--discrete"]) == 2
-    assert 'must be such as "x[k+1] = r*x"' in capsys.readouterr().err
+    assert 'must have the form "x[k+1] = r*x"' in capsys.readouterr().err
     assert run([*command, "--known", "x[k+1] = r*x"]) == 2
     assert "add --discrete" in capsys.readouterr().err
 

@@ -19,7 +19,7 @@ _MODULES = {
 }  # fmt: skip
 """Module of each command, in the order of the help. Only the requested module is imported."""
 
-_READER_GONE = 141  # exit code of Unix tools that SIGPIPE ends: 128 + 13
+_READER_GONE = 141  # exit code of a Unix tool that SIGPIPE terminates: 128 + 13
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -49,10 +49,10 @@ def run(arguments: Sequence[str]) -> int:
 def exit_code(command: Callable[[], Any], program: str, reword: Callable[[str], str] = str) -> int:
     """Run a command and return its exit code.
 
-    An error is printed as one sentence on standard error. `reword` is applied to messages of this
-    package. If a signal stops the command, the exit code is 128 plus the number of the signal, as
-    in a shell. If the reader of standard output has ended, the exit code is that of SIGPIPE, and
-    nothing is printed.
+    Errors are printed as one sentence on standard error; `reword` is applied to messages of this
+    package. If a signal stops the command, the exit code is 128 plus the signal number, as in a
+    shell. If the reader of standard output has exited, nothing is printed and the exit code is that
+    of SIGPIPE.
     """
     with safe_streams(), stoppable() as received:
         try:
@@ -65,7 +65,7 @@ def exit_code(command: Callable[[], Any], program: str, reword: Callable[[str], 
             if not received:
                 return _code_of(error, program, reword)
             code = 1
-        # a parser or a module that is being imported may turn the request into another error
+        # a parser or an import may have replaced `Stopped` by another exception
         return _refuse(stop_message(received[0]), 128 + received[0]) if received else code
 
 
@@ -100,7 +100,7 @@ def _code_of(error: BaseException, program: str, reword: Callable[[str], str]) -
 
 
 def import_commands(name: str) -> None:
-    """Import the module of a command, or all modules if the command is unknown."""
+    """Import the module of the command `name`, or all modules if the command is unknown."""
     modules = [_MODULES[name]] if name in _MODULES else dict.fromkeys(_MODULES.values())
     for module in modules:
         import_module(f".{module}", __name__)

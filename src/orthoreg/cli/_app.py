@@ -1,4 +1,4 @@
-"""The command-line application, and the arguments that several commands share."""
+"""The command-line application, and the arguments that commands share."""
 
 import shlex
 import sys
@@ -19,12 +19,12 @@ ARGUMENTS: ContextVar[tuple[str, ...]] = ContextVar("command-line arguments", de
 
 
 def command_line() -> str:
-    """Return the running command as shell input."""
+    """Return the running command line, quoted for a shell."""
     return printable(shlex.join(["orthoreg", *ARGUMENTS.get()]))
 
 
 def _existing_model(path: Path) -> Path:
-    """Check the model file before heavy imports."""
+    """Return `path` if it is an existing model file. Checked before heavy imports."""
     from .._common.files import existing_model
 
     existing_model(path)
@@ -58,13 +58,14 @@ Tables = Annotated[
 
 
 PrintedUnits = Annotated[
-    str, typer.Option("--units", help="Units to print in place of others: rad->deg,s->min.")
+    str, typer.Option("--units", help="Units in which to print results, such as rad->deg,s->min.")
 ]
 TimeColumn = Annotated[str | None, typer.Option(help="Time column, if its name has changed.")]
 GroupColumn = Annotated[str | None, typer.Option(help="Column that identifies the run.")]
 ModelOut = Annotated[Path | None, typer.Option(help="Model file to write.")]
 Minutes = Annotated[
-    float | None, typer.Option(help="Stop the search after this many minutes and keep the best.")
+    float | None,
+    typer.Option(help=("Stop the search after this many minutes and keep the best result.")),
 ]
 Workers = Annotated[
     int | None,
@@ -85,7 +86,7 @@ def _print_version(asked: bool) -> None:
 
 
 def options_of(command: str) -> dict[str, str]:
-    """Return the options of a command by parameter name; empty if the command is unknown."""
+    """Return the options of a command by parameter name, or {} for an unknown command."""
     from . import import_commands
 
     import_commands(command)

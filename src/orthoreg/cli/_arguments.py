@@ -1,4 +1,4 @@
-"""Parsing and checks of command-line arguments, before any work is done."""
+"""Parse and check command-line arguments before any work is done."""
 
 import math
 import tempfile
@@ -31,8 +31,9 @@ def names_in(text: str) -> list[str]:
 
 
 def units_in(text: str) -> tuple[dict[str, str], dict[str, str]]:
-    """Return units by column, given as 'theta=rad,p=kPa', and units to print in place of others,
-    given as 'rad->deg'."""
+    """Return the units of columns, as in 'theta=rad,p=kPa', and the units to convert printed
+    results to, as in 'rad->deg'.
+    """
     of_columns: dict[str, str] = {}
     printed: dict[str, str] = {}
     for part in names_in(text):
@@ -42,26 +43,27 @@ def units_in(text: str) -> tuple[dict[str, str], dict[str, str]]:
         )
         if not (left and sign and right):
             raise InputError(
-                f"--units must be units of columns, such as theta=rad, or units to print in place "
-                f"of others, such as rad->deg; got '{part}'."
+                "--units must be units of columns, such as theta=rad, or conversions of printed "
+                f"units, such as rad->deg; got '{part}'."
             )
         (printed if is_conversion else of_columns)[left] = right
     return of_columns, printed
 
 
 def printed_units_in(text: str) -> dict[str, str]:
-    """Return units to print in place of others, given as 'rad->deg,s->min'."""
+    """Return the conversions of printed units in text such as 'rad->deg,s->min'."""
     of_columns, printed = units_in(text)
     for name, unit in of_columns.items():
         raise InputError(
-            f"--units must be units to print in place of others, such as rad->deg; got "
-            f"'{name}={unit}'."
+            f"--units must be conversions of printed units, such as rad->deg; got '{name}={unit}'."
         )
     return printed
 
 
 def positions_in(text: str) -> dict[str, str | None]:
-    """Return the velocity column of each position, or None, from text such as 'theta:omega,x'."""
+    """Return the velocity column of each position in text such as 'theta:omega,x', or None without
+    such a column.
+    """
     velocity_of: dict[str, str | None] = {}
     for part in names_in(text):
         position, colon, velocity = (word.strip() for word in part.partition(":"))
@@ -90,7 +92,9 @@ def numbers_in(text: str, what: str) -> list[float]:
 
 
 def delimiter_in(text: str | None) -> str | None:
-    """Return the character of --delimiter, which may be given as a word."""
+    """Return the delimiter character for the text of --delimiter, a character or a word such as
+    'tab'.
+    """
     if text is None:
         return None
     character = _DELIMITERS.get(text.lower(), text)
@@ -102,7 +106,7 @@ def delimiter_in(text: str | None) -> str | None:
 
 
 def one_of(value: str, known: list[str], what: str) -> None:
-    """Raise an error if a value is not among the known values."""
+    """Raise an error if `value` is not in `known`."""
     if value not in known:
         raise InputError(
             f"{what} must be one of {quoted(known)}; got '{value}'.{suggestion(value, known)}"
@@ -110,7 +114,7 @@ def one_of(value: str, known: list[str], what: str) -> None:
 
 
 def check_strength(value: float | None, option: str, *, may_be_infinite: bool = False) -> None:
-    """Raise an error if a weight is negative, NaN, or infinite without permission."""
+    """Raise an error if a weight is negative or NaN, or infinite unless `may_be_infinite`."""
     if value is None or (value >= 0 and (may_be_infinite or math.isfinite(value))):
         return
     limit = "at least 0 (inf for the projection)" if may_be_infinite else "finite and at least 0"
@@ -118,7 +122,7 @@ def check_strength(value: float | None, option: str, *, may_be_infinite: bool = 
 
 
 def check_names(data: Any, library: Any, physics: Any) -> None:
-    """Raise an error if a formula contains an unknown name, before heavy imports."""
+    """Raise an error if a formula contains an unknown name. Needs no heavy imports."""
     if library is None and physics is None:
         return
     from ..physics import bind_physics, requested_delays
@@ -132,7 +136,7 @@ def check_names(data: Any, library: Any, physics: Any) -> None:
     except InputError:
         if data.time_name in names:
             raise
-        try:  # a formula may name time, which is then an input
+        try:  # a formula may contain time, which then becomes an input
             bind_physics(physics, terms, (*names, data.time_name), outputs, rates, len(names))
         except InputError:
             pass
@@ -142,7 +146,7 @@ def check_names(data: Any, library: Any, physics: Any) -> None:
 
 
 def check_file(out: Path, example: str = "table.csv", option: str = "--out") -> None:
-    """Raise an error if --out, or another `option`, cannot be a file. Nothing is created."""
+    """Raise an error if `out`, the value of `option`, cannot be a file. Creates nothing."""
     if out.is_dir():
         raise InputError(
             f"{option} must be a file; '{out}' is a folder. Add a file name, such as "
@@ -157,7 +161,7 @@ def check_file(out: Path, example: str = "table.csv", option: str = "--out") -> 
 
 
 def check_folder(out: Path) -> None:
-    """Raise an error if --out cannot be a folder. Nothing is created."""
+    """Raise an error if --out cannot be a folder. Creates nothing."""
     parent = out.resolve()
     if out.is_symlink() and not parent.exists():
         raise InputError(
@@ -172,8 +176,10 @@ def check_folder(out: Path) -> None:
 
 
 def _check_writable(folder: Path) -> None:
-    """Raise an error if a file cannot be created in the folder. Checking permissions is not enough,
-    for example in /proc or on a full disk."""
+    """Raise an error if no file can be created in the folder.
+
+    Permissions alone are not conclusive, for example in /proc or on a full disk.
+    """
     try:
         with tempfile.TemporaryFile(dir=folder) as probe:
             probe.write(b"0")
@@ -190,8 +196,9 @@ def inputs_of(
     span: tuple[float, float],
     reading: dict[str, Any],
 ) -> Any:
-    """Return the model's inputs, interpolated between the rows of a table, which must cover the
-    `span` of times; None without inputs."""
+    """Return the model's inputs, interpolated between the rows of a table that must cover the times
+    `span`. Return None if the model has no inputs.
+    """
     from ..data import read_table
     from ..simulation import SampledInput
     from ._reading import in_unit_of, units_to_read
@@ -227,7 +234,7 @@ def inputs_of(
 
 
 def interpolation_in(text: str | None, names: Sequence[str]) -> str | dict[str, str] | None:
-    """Return one kind of interpolation, or a kind for each input, as in 'u=hold,v=linear'."""
+    """Return one interpolation for all inputs, or one by input name, as in 'u=hold,v=linear'."""
     from ..simulation import Interpolation
 
     if text is None:
@@ -249,13 +256,13 @@ def interpolation_in(text: str | None, names: Sequence[str]) -> str | dict[str, 
 
 @contextmanager
 def on_cluster(workers: int | None, address: str | None) -> Iterator[None]:
-    """Run the enclosed work on local workers, or on the workers of a scheduler."""
+    """Run the enclosed block on local worker processes or on the workers of a scheduler."""
     from .._common.parallel import cluster
 
     if workers is not None and address is not None:
         raise InputError(
-            "--workers starts local workers, and --cluster uses the workers of a scheduler; omit "
-            "one of these options."
+            "--workers starts local workers, and --cluster uses those of a scheduler; omit one of "
+            "the two."
         )
     with cluster(address if workers is None else workers):
         yield
@@ -264,7 +271,7 @@ def on_cluster(workers: int | None, address: str | None) -> Iterator[None]:
 def check_discovery(
     discover: bool, alone: Mapping[str, object], preset: str, given: Mapping[str, object]
 ) -> None:
-    """Raise an error for options that --discover does not accept, or that require --discover."""
+    """Raise an error for options that --discover does not accept or that require it."""
     if not discover:
         for name, value in alone.items():
             if value:
@@ -276,5 +283,6 @@ def check_discovery(
         others.append("--preset")
     if others:
         raise InputError(
-            f"--discover searches for equations only and does not accept {others[0]}; omit it."
+            "--discover searches for equations without a residual and does not accept "
+            f"{others[0]}; omit it."
         )

@@ -1,4 +1,4 @@
-"""The command `design`: runs to record next, from a fitted model."""
+"""The `design` command: propose runs to record next."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -20,7 +20,7 @@ _GOALS = ["constants", "rivals", "coverage"]
 def design(
     model: ModelFile,
     data: Annotated[
-        list[Path] | None, typer.Argument(help="Tables from which the noise is estimated.")
+        list[Path] | None, typer.Argument(help="Tables from which to estimate the noise.")
     ] = None,
     start: Annotated[
         list[str] | None,
@@ -29,31 +29,37 @@ def design(
     input: Annotated[
         list[str] | None,
         typer.Option(
-            help="Range of an input, and its highest frequency if limited: 'u=-1..1' or "
+            help="Range of an input, and optionally its highest frequency: 'u=-1..1' or "
             "'u=-1..1,0.5'."
         ),
     ] = None,
     stay: Annotated[
         list[str] | None,
-        typer.Option(help="Range of a state during the runs: 'theta=-3..3'."),
+        typer.Option(help="Range that a state must not leave: 'theta=-3..3'."),
     ] = None,
     runs: Annotated[int, typer.Option(min=1, help="Number of runs.")] = 3,
     horizon: Annotated[float, typer.Option(help="Duration of a run.")] = 10.0,
     step: Annotated[float, typer.Option(help="Time between rows.")] = 0.05,
     goal: Annotated[
-        str, typer.Option(help="constants (narrow intervals), rivals (see --rival) or coverage.")
+        str,
+        typer.Option(
+            help=(
+                "What the runs should improve: constants (narrower intervals), rivals (distinguish "
+                "models, see --rival) or coverage."
+            )
+        ),
     ] = "constants",
     rival: Annotated[
         list[Path] | None, typer.Option(help="Another model of the same data, for --goal rivals.")
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="CSV file with the runs.")] = None,
+    out: Annotated[Path | None, typer.Option(help="CSV file for the proposed runs.")] = None,
     time: TimeColumn = None,
     group: GroupColumn = None,
     *,
     reading: dict[str, Any],
     as_json: Json = False,
 ) -> None:
-    """Propose the runs to record next: the most informative starts and input signals."""
+    """Propose runs to record next: the most informative initial states and inputs."""
     one_of(goal, _GOALS, "--goal")
     if out is not None:
         check_file(out, "next.csv")
@@ -89,7 +95,7 @@ def design(
 
 
 def _ranges_in(texts: list[str] | None, option: str) -> dict[str, tuple[float, ...]]:
-    """Return ranges such as 'u=-1..1,0.5' by name."""
+    """Return the numbers of ranges such as 'u=-1..1,0.5' by name."""
     result: dict[str, tuple[float, ...]] = {}
     for text in texts or []:
         name, _, right = text.partition("=")

@@ -1,5 +1,6 @@
-"""The `explain` command. Proposals are stored beside the report, so that accepting a proposal does
-not repeat the search.
+"""The `explain` command.
+
+It stores its proposals beside the report, so that `--accept` does not repeat the search.
 """
 
 import hashlib
@@ -45,14 +46,14 @@ if TYPE_CHECKING:
 @final
 @dataclass(frozen=True)
 class StoredExplanation:
-    """Printed proposals, and the data needed to accept each of them."""
+    """Proposals as printed, and the additions to the library that accept them."""
 
     text: str
     entries: dict[str, Any]
     additions: "tuple[Addition, ...]"
 
     def addition(self, number: int) -> "Addition":
-        """Return the addition of the proposal with this number."""
+        """Return the addition to the library that accepts proposal `number`."""
         if not 0 <= number < len(self.additions):
             raise InputError(
                 f"There are {len(self.additions)} proposals, counted from 0; got {number}."
@@ -61,8 +62,9 @@ class StoredExplanation:
 
 
 def search_key(model: Path, data: "Dataset", functions_of_time: bool) -> str:
-    """Return a hash of everything that the proposals depend on: the model file, the data, the
-    option and the version of the program."""
+    """Return a hash of everything that determines the proposals: model file, data, option and
+    program version.
+    """
     import numpy as np
 
     key = hashlib.sha256(model.read_bytes())
@@ -88,7 +90,7 @@ def write_stored(path: Path, key: str, explanation: "Explanation") -> None:
 
 
 def read_stored(path: Path, key: str) -> StoredExplanation | None:
-    """Return the stored proposals, or None if the key of model and data differs."""
+    """Return the stored proposals, or None if they belong to another key."""
     from ..model.explanation import Addition
 
     try:
@@ -113,11 +115,11 @@ def explain(
     out: ModelOut = None,
     report: Annotated[
         Path | None,
-        typer.Option(help="Report to write. Default: explained.html beside the model."),
+        typer.Option(help="HTML report to write. Default: explained.html beside the model."),
     ] = None,
     minutes: Minutes = None,
     functions_of_time: Annotated[
-        bool, typer.Option(help="Also try oscillations and trends in time.")
+        bool, typer.Option(help="Also propose oscillations and trends in time.")
     ] = False,
     time: TimeColumn = None,
     group: GroupColumn = None,
@@ -125,11 +127,12 @@ def explain(
     reading: dict[str, Any],
     as_json: Json = False,
 ) -> None:
-    """Propose formulas for terms that a model's library lacks, with evidence for each."""
+    """Propose formulas for what a model's library lacks, with evidence for each."""
     page = report or model.with_name("explained.html")
     if (out is None) != (accept is None):
         raise InputError(
-            "--accept and --out must be used together: the proposal and the model file to write."
+            "--accept and --out must be used together: the number of a proposal and the model "
+            "file to write."
         )
     if out is not None:
         check_file(out, "model.orthoreg")

@@ -57,13 +57,13 @@ if TYPE_CHECKING:
 
 Time = Annotated[
     str | None,
-    typer.Option(help="Column with the times. Optional with --discrete: rows are then counted."),
+    typer.Option(help="Column of times. Optional with --discrete, where rows are then counted."),
 ]
-States = Annotated[str, typer.Option(help="Columns with the states, separated by commas.")]
+States = Annotated[str, typer.Option(help="State columns, separated by commas.")]
 Positions = Annotated[
     str,
     typer.Option(
-        help="Columns with positions whose velocities are also states (second order): theta, or "
+        help="Position columns, whose velocities are also states (second order): theta, or "
         "theta:omega if the column omega is the velocity."
     ),
 ]
@@ -73,45 +73,45 @@ Order = Annotated[
         help="Order of the equations of --positions. For 3, accelerations are states too."
     ),
 ]
-Inputs = Annotated[str, typer.Option(help="Columns with inputs, separated by commas.")]
+Inputs = Annotated[str, typer.Option(help="Input columns, separated by commas.")]
 Hidden = Annotated[
     str,
     typer.Option(
         help="Names of states without a column, separated by commas. They are estimated together "
-        "with the equations given by --known."
+        "with the equations in --known."
     ),
 ]
 PerRunOption = Annotated[
     list[str] | None,
     typer.Option(
         "--per-run",
-        help='Constants of --known with another value in each run, "m", or the coefficient of a '
+        help='Constants of --known that differ between runs, "m", or the coefficient of a '
         'library term, "omega: sin(theta)". Can be repeated.',
     ),
 ]
 Start = Annotated[
     list[str] | None,
     typer.Option(
-        help='The first value of a state in each run: a range, "h = 0..10", or a formula, '
-        '"S = N - I - R". Can be repeated.'
+        help='Initial value of a state in each run: a range, "h = 0..10", or a formula, "S = N - '
+        'I - R". Can be repeated.'
     ),
 ]
 UnitsOption = Annotated[
     str,
     typer.Option(
         "--units",
-        help="Units of columns, theta=rad,p=kPa, into which other units in the header are "
-        "converted, and units to print in place of others, rad->deg.",
+        help="Units of columns, theta=rad,p=kPa, to which values with other units in the header "
+        "are converted, or units in which to print results, rad->deg.",
     ),
 ]
 Derivatives = Annotated[
-    str, typer.Option(help="Columns with measured derivatives, in the order of the states.")
+    str, typer.Option(help="Columns of measured derivatives, in the order of the states.")
 ]
 Discrete = Annotated[
     bool,
     typer.Option(
         "--discrete",
-        help="The system is a map from row to row, x[k+1] = f(x[k], u[k]), not a flow.",
+        help="Fit a map from row to row, x[k+1] = f(x[k], u[k]), instead of a flow.",
     ),
 ]
 Preset = Annotated[
@@ -133,7 +133,11 @@ Sparsity = Annotated[
 ]
 Orthogonality = Annotated[
     float | None,
-    typer.Option(help="Weight of the overlap; inf for an exactly orthogonal residual."),
+    typer.Option(
+        help=(
+            "Weight of the overlap of residual and terms; inf for an exactly orthogonal residual."
+        )
+    ),
 ]
 Magnitude = Annotated[float | None, typer.Option(help="Weight of the residual's size.")]
 Discover = Annotated[
@@ -149,7 +153,7 @@ Covariates = Annotated[
     str,
     typer.Option(
         help="Columns that are constant within each run, such as a length, separated by commas. "
-        "The fit tests whether constants of --per-run follow from them."
+        "The fit tests whether constants in --per-run depend on them."
     ),
 ]
 Known = Annotated[
@@ -163,7 +167,10 @@ Known = Annotated[
 Value = Annotated[
     list[str] | None,
     typer.Option(
-        help="Value of a constant: g=9.81 or 'g=9.81 m/s^2'. Others are estimated. Can be repeated."
+        help=(
+            "Value of a constant: g=9.81 or 'g=9.81 m/s^2'. Constants without a value are "
+            "estimated. Can be repeated."
+        )
     ),
 ]
 BoundOption = Annotated[
@@ -184,7 +191,7 @@ Relation = Annotated[
 PhysicsFile = Annotated[
     Path | None,
     typer.Option(
-        help="A TOML file with all known physics: equations, values, required, forbidden, bounds, "
+        help="TOML file with all known physics: equations, values, required, forbidden, bounds, "
         "relations, conserved, start, symmetry."
     ),
 ]
@@ -232,8 +239,8 @@ def fit(
 ) -> None:
     """Learn equations and a residual from a table, and print equations, verdict and advice.
 
-    Also write the model, an HTML report, and the summary as text and JSON. The preset sets all
-    omitted options.
+    Also write the model, an HTML report, and the summary as text and JSON. --preset sets all
+    options that are omitted.
     """
     check_folder(out)
     one_of(preset, PRESET_NAMES, "--preset")
@@ -271,9 +278,10 @@ def fit(
                 discrete=discrete, units=column_units or None, **reading,
             )  # fmt: skip
             if preset == "recommended" or library is not None:
-                sample = getattr(runs, "sample", runs)  # chunked data have a sample
+                # of chunked data, only the sample is checked
+                sample = getattr(runs, "sample", runs)
                 check_names(sample, settings.get("library"), settings.get("physics"))
-        with working("Starting"):  # heavy imports, once all options are known to be valid
+        with working("Starting"):  # imports that take seconds, after the options are checked
             from ..presets import PRESETS
         with working("Searching for equations" if discover else "Fitting"):
             discovery = None
@@ -295,19 +303,22 @@ def fit(
 
 
 def _check_left_sides(known: Sequence[str], *, discrete: bool) -> None:
-    """Refuse known equations of a flow for a map, and those of a map for a flow."""
+    """Raise an error for a known equation of a flow if --discrete is given, or of a map if it is
+    not.
+    """
     for text in known:
         left = text.partition("=")[0]
         if discrete and "'" in left:
             raise InputError(
-                f"With --discrete, a known equation must be such as \"x[k+1] = r*x\"; got '{text}'."
+                'With --discrete, a known equation must have the form "x[k+1] = r*x"; got '
+                f"'{text}'."
             )
         if not discrete and "[k+1]" in left:
             raise InputError(f"'{text}' is an equation of a map; add --discrete.")
 
 
 def _parts(library: str | None, residual: int | None) -> dict[str, object]:
-    """Return the library and the residual that the options describe, None if omitted."""
+    """Return the library and the residual that the options describe, None for an omitted option."""
     parts: dict[str, object] = {"library": None, "augmentation": None}
     if library is not None:
         from ..terms import parse_library
@@ -323,7 +334,7 @@ def _parts(library: str | None, residual: int | None) -> dict[str, object]:
 @final
 @dataclass(frozen=True, eq=False)
 class _Result:
-    """A fitted model, its summary, and the files written: model, report, others."""
+    """A fitted model, its summary, and the written files: model, report, others."""
 
     model: "AbstractModel"
     summary: "Summary"
@@ -341,8 +352,10 @@ def _written(
     plots: bool,
     printed: dict[str, str],
 ) -> _Result:
-    """Compare a model with its data, then write model, report, summary and plots to a folder.
-    Coefficients are shown in the units that `printed` gives in place of others."""
+    """Compare a model with its data and write model, report, summary and plots to a folder.
+
+    `printed` maps units to the units in which coefficients are shown.
+    """
     from ..findings import forecast_sample
     from ..model.validation import in_states_of
     from ..reporting import report_page
@@ -372,7 +385,7 @@ def _written(
 
 
 def _entries(result: _Result, runs: "Dataset | ChunkedDataset", notes: list[str]) -> dict[str, Any]:
-    """Return the result as entries for JSON."""
+    """Return the JSON entries of a result."""
     from ..data import ChunkedDataset
     from ._work import (
         coefficient_dict,
@@ -406,7 +419,7 @@ def _entries(result: _Result, runs: "Dataset | ChunkedDataset", notes: list[str]
 
 
 def _print(result: _Result, name: str, runs: "Dataset | ChunkedDataset") -> None:
-    """Print the result as text."""
+    """Print a result as text."""
     from ..simulation import interpolation_words
 
     console = terminal()
@@ -421,7 +434,7 @@ def _print(result: _Result, name: str, runs: "Dataset | ChunkedDataset") -> None
     if result.model.schema_.per_run:
         from ..data import Dataset
 
-        assert isinstance(runs, Dataset)  # hidden states need runs in memory
+        assert isinstance(runs, Dataset)  # in memory because states are hidden
         console.print(constants_table(result.model.per_run(runs)))
         console.print()
     title = "Forecasts of training runs from their first rows"
@@ -438,7 +451,7 @@ def physics_in(
     per_run: list[str] | None,
     file: Path | None,
 ) -> "Physics | None":
-    """Return the known physics from options and file, or None without any."""
+    """Return the known physics from options and file, or None if there is none."""
     if not (known or values or bounds or relations or starts or per_run or file):
         return None
     from ..physics import parse_bound, parse_equation, parse_start, physics_of, read_fields
@@ -459,7 +472,7 @@ def physics_in(
 
 
 def _per_run(texts: list[str]) -> Any:
-    """Return names of constants, or terms by equation."""
+    """Return names of constants, or lists of terms by equation."""
     parts = [part.strip() for text in texts for part in text.split(",")]
     if not any(":" in part for part in parts):
         return parts
@@ -476,7 +489,7 @@ def _per_run(texts: list[str]) -> Any:
 
 
 def _constant(text: str) -> tuple[str, float | str]:
-    """Return the name and the number in text such as 'g=9.81', or the text if it has a unit."""
+    """Return the name and the number in text such as 'g=9.81'. A value with a unit remains text."""
     name, sign, number = (part.strip() for part in text.partition("="))
     head, _, unit = number.partition(" ")
     try:

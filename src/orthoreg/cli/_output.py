@@ -1,8 +1,8 @@
-"""Output of commands: tables for people, one JSON object for programs, and errors that name
-command-line options.
+"""Output of commands: tables for people, JSON for programs, and errors in terms of command-line
+options.
 
-Rich and `orthoreg.findings` are imported only when output is printed: every command imports this
-module, and user errors need neither.
+Every command imports this module, so Rich and `orthoreg.findings` are imported only when something
+is printed. Usage errors need neither.
 """
 
 import json
@@ -19,7 +19,7 @@ from .._common.errors import DataWarning, TrainingWarning
 from .._common.imports import import_cleanly
 from ._app import ARGUMENTS, options_of
 
-_MAX_RUNS = 24  # runs in a table of constants
+_MAX_RUNS = 24  # rows in a table of constants per run
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -51,9 +51,9 @@ _ANOTHER_PRESET = "Choose another --preset."
 
 
 def in_options(message: str, options: Mapping[str, str]) -> str:
-    """Replace argument names in a message by `options`, such as {'group': '--group'}.
+    """Replace argument names in a message by the names in `options`, such as {'group': '--group'}.
 
-    Advice about components without an option is removed. Commands with presets suggest another
+    Advice on Python objects without an option is removed. Commands with presets suggest another
     preset instead.
     """
     written: list[str] = []
@@ -90,11 +90,11 @@ def _with_options(text: str, options: Mapping[str, str]) -> str:
     return re.sub(named, lambda found: re.sub(name, lambda word: options[word[1]], found[0]), text)
 
 
-_WIDE = 200  # columns of output that is not a terminal, so that no table wraps
+_WIDE = 200  # columns of output to a file or pipe, so that no table wraps
 
 
 def terminal() -> "Console":
-    """Return a console on standard output, which may have been redirected since the last call."""
+    """Return a console on the current standard output, which may have been redirected."""
     import_cleanly("rich.console")
     from rich.console import Console
 
@@ -127,7 +127,7 @@ def print_equations(console: "Console", equations: Sequence[str]) -> None:
 
 
 def size_of(data: Any) -> str:
-    """Return the size of data as text: '1 run, 20 samples'."""
+    """Return the size of the data as text: '1 run, 20 samples'."""
     from ..findings import counted
 
     return f"{counted(data.n_runs, 'run')}, {counted(data.n_samples, 'sample')}"
@@ -143,7 +143,9 @@ def print_reading(console: "Console", name: str | None, data: Any) -> None:
 
 
 def data_entries(paths: Any, runs: Any) -> dict[str, Any]:
-    """Return JSON entries: the tables, the numbers of runs and samples, and notes on reading."""
+    """Return JSON entries: the tables, the numbers of runs and samples, and the notes of the
+    reader.
+    """
     return {
         "data": paths,
         "reading": [asdict(note) for note in runs.notes],
@@ -156,7 +158,7 @@ def data_entries(paths: Any, runs: Any) -> dict[str, Any]:
 def print_summary(
     console: "Console", summary: "Summary", truth: Sequence[str] | None = None
 ) -> None:
-    """Print equations, verdict, advice and their evidence. Equations are not wrapped."""
+    """Print equations, verdict, advice and their evidence, with the true equations if given."""
     from ..findings import renderables
 
     equations, *others = renderables(summary, truth)
@@ -179,7 +181,7 @@ def print_scores(console: "Console", title: str, scores: dict[str, Any]) -> None
 
 
 def constants_table(constants: Mapping[str, Mapping[str, tuple[float, float, float]]]) -> Any:
-    """Return a table of the constants that differ between runs, at most `_MAX_RUNS` of these."""
+    """Return a table of the constants that differ between runs, for at most `_MAX_RUNS` runs."""
     from ..findings._text import table
     from ..findings._words import interval
 
@@ -195,7 +197,7 @@ def constants_table(constants: Mapping[str, Mapping[str, tuple[float, float, flo
         for run in runs[:_MAX_RUNS]
     ]
     more = f", the first {_MAX_RUNS} of {len(runs)}" if len(runs) > _MAX_RUNS else ""
-    return table(f"Constants of single runs, with 95% intervals{more}", ["run", *constants], rows)
+    return table(f"Constants per run, with 95% intervals{more}", ["run", *constants], rows)
 
 
 def print_files(console: "Console", paths: Sequence[Path]) -> None:
@@ -205,7 +207,7 @@ def print_files(console: "Console", paths: Sequence[Path]) -> None:
 
 @contextmanager
 def collected_warnings() -> Iterator[list[str]]:
-    """Print warnings of this package on standard error, and collect them for JSON."""
+    """Print this package's warnings on standard error, and collect them for JSON."""
     notes: list[str] = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

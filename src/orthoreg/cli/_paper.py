@@ -62,7 +62,7 @@ def demo(
         splits, forecasts = {}, {}
         with working("Forecasting the test splits"):
             for split, data in test.items():
-                if split is Split.ext:  # starts of the ID runs, scored on later times
+                if split is Split.ext:  # ID runs, scored beyond the last training time
                     starts = test[Split.id].states[test[Split.id].offsets[:-1]]
                     times = [0.0, *data.times[: data.run_lengths[0]]]
                     forecasts[split] = model.simulate(starts, times).runs()
@@ -123,7 +123,7 @@ def demo(
 @app.command()
 def generate(
     system: Annotated[
-        str, typer.Argument(help="The system: pendulum, duffing, lotka-volterra or sir.")
+        str, typer.Argument(help="System: pendulum, duffing, lotka-volterra or sir.")
     ],
     out: Annotated[Path, typer.Option(help="CSV file to write.")],
     split: Annotated[
@@ -146,7 +146,7 @@ def generate(
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
-    """Simulate a benchmark system and write its runs as a table."""
+    """Simulate a benchmark system and write its runs to a table."""
     from ..data import write_table
     from ..findings import counted
     from ..systems import DIFFICULTIES, SYSTEMS, Pendulum, Sampling, Split
@@ -182,7 +182,7 @@ _SETTINGS = {"ignore_unknown_options": True, "allow_extra_args": True, "help_opt
 
 @app.command(context_settings=_SETTINGS, options_metavar="[NAME ...] [OPTIONS]")
 def reproduce(context: typer.Context) -> int:
-    """Run the paper's experiments, from a clone of the repository.
+    """Run the paper's experiments. Requires a clone of the repository.
 
     Equivalent to `python -m paper` in the clone, with the same arguments.
     """
@@ -197,14 +197,16 @@ def reproduce(context: typer.Context) -> int:
         )
     paths = [str(repository / "src"), str(repository), os.environ.get("PYTHONPATH", "")]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, paths))}
-    # -P prevents the import of another folder `paper` in the current directory
+    # -P keeps a folder `paper` in the current directory from being imported instead
     command = [sys.executable, "-P", "-m", "paper", *context.args]
     code = subprocess.call(command, env=environment)
     return code if code >= 0 else 1
 
 
 def _repository() -> Path | None:
-    """Return the clone that this package runs from, or the current directory if it is a clone."""
+    """Return the clone that contains this package, or the current directory if it is a clone, else
+    None.
+    """
     for folder in (Path(__file__).parents[3], Path.cwd()):
         if (folder / "paper" / "__main__.py").is_file() and (folder / "src/orthoreg").is_dir():
             return folder

@@ -33,7 +33,7 @@ from ._reading import name_of, reads_tables
 
 @app.command()
 def show(model: ModelFile, units: PrintedUnits = "", as_json: Json = False) -> None:
-    """Print a model's equations, verdict, advice, intervals and probabilities again."""
+    """Print a fitted model: equations, verdict, advice, intervals and probabilities."""
     from dataclasses import asdict
 
     from .. import load
@@ -94,7 +94,7 @@ def report(
     reading: dict[str, Any],
     as_json: Json = False,
 ) -> None:
-    """Write an HTML page about a model: equations, verdict, charts. It works offline."""
+    """Write an HTML page about a model: equations, verdict and charts. It works offline."""
     page = out or model.with_suffix(".html")
     check_file(page, "report.html")
     if explain and not data:
@@ -143,8 +143,9 @@ def export(
     units: PrintedUnits = "",
     as_json: Json = False,
 ) -> None:
-    """Write a model's equations as text, LaTeX, MathML or SymPy, or the whole model, including the
-    residual, as Python, C, Julia, MATLAB or Modelica source or as a compiled FMU."""
+    """Export a model's equations as text, LaTeX, MathML or SymPy, or the whole model with its
+    residual as Python, C, Julia, MATLAB or Modelica source or as a compiled FMU.
+    """
     ending = "" if out is None else out.suffix.lower()
     chosen = _BY_ENDING.get(ending, "text") if format is None else format.lower()
     one_of(chosen, list(_FORMATS), "--format")
@@ -157,8 +158,8 @@ def export(
     printed = printed_units_in(units)
     if printed and chosen not in _WITH_UNITS:
         raise InputError(
-            f"--units requires --format {', '.join(_WITH_UNITS)}. The format {chosen} always has "
-            f"the units of the fit."
+            f"--units requires --format {', '.join(_WITH_UNITS)}. The format {chosen} always uses "
+            "the units of the fit."
         )
     from .. import load
     from .._common.files import atomic_write

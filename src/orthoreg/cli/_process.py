@@ -1,4 +1,4 @@
-"""The process of a command: standard streams that accept every character, and signals.
+"""Standard streams that accept every character, and signal handlers, for the process of a command.
 
 Streams and signal handlers are restored when the command ends.
 """
@@ -11,14 +11,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, final
 
-_SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")  # requests to stop; SIGKILL cannot be handled
+_SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")  # requests to stop; SIGKILL cannot be caught
 
 
 @final
 class ReaderGone(BaseException):
-    """The program that reads standard output has ended, as in `orthoreg show m.orthoreg | head -1`.
+    """The program that read standard output has exited, as in `orthoreg show m.orthoreg | head -1`.
 
-    This is not an OSError, so that libraries do not report it as a failure of their own.
+    Not an OSError, so that libraries do not report it as their own failure.
     """
 
 
@@ -26,8 +26,8 @@ class ReaderGone(BaseException):
 class Stopped(BaseException):
     """A signal has requested that the command stop.
 
-    This is not a KeyboardInterrupt, because if that is raised while certain extension modules are
-    imported, Python ends with SIGINT, whatever the exit code.
+    Not a KeyboardInterrupt: if that is raised while certain extension modules are imported, Python
+    ends with SIGINT, whatever the exit code.
     """
 
 
@@ -35,8 +35,8 @@ class Stopped(BaseException):
 def safe_streams() -> Iterator[None]:
     """Replace standard output and standard error by streams that accept every character.
 
-    Characters that the encoding of a stream lacks are written as escapes, such as \\u03b8. Closed
-    streams discard all text. Raises `ReaderGone` if the reader of standard output has ended.
+    Characters that a stream cannot encode are written as escapes, such as \\u03b8. Text to closed
+    streams is discarded. Raises `ReaderGone` if the reader of standard output has exited.
     """
     originals = sys.stdout, sys.stderr
     hook = sys.excepthook  # Typer replaces it
@@ -53,10 +53,10 @@ def safe_streams() -> Iterator[None]:
 
 @contextmanager
 def stoppable() -> Iterator[list[int]]:
-    """Raise `Stopped` on every request to stop, so that temporary files are removed.
+    """Raise `Stopped` at the first request to stop, so that temporary files are removed.
 
-    Provides the list of received signals. A second request ends the process immediately. Signals
-    that are ignored, as under `nohup`, or that the caller handles remain as they are.
+    Yield the list of received signals. A second request ends the process immediately. Signals that
+    are ignored, as under `nohup`, or handled by the caller keep their handlers.
     """
     received: list[int] = []
 
@@ -96,7 +96,7 @@ class _Stream:
         return getattr(self._stream, attribute)
 
     def write(self, text: str) -> int:
-        """Write text with escapes for characters that the encoding lacks."""
+        """Write text; characters that the stream cannot encode become escapes."""
         encoding = self._stream.encoding or "utf-8"
         self._attempt(
             self._stream.write, text.encode(encoding, "backslashreplace").decode(encoding)
@@ -129,7 +129,7 @@ class _Stream:
             raise OSError(error.errno, error.strerror, self._name) from None
 
     def _discard(self) -> None:
-        """Discard later text, including text that Python has buffered and writes when it exits."""
+        """Discard all later text, including text that Python has buffered to write on exit."""
         try:
             number = self._stream.fileno()
         except OSError:

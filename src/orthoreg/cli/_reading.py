@@ -1,4 +1,4 @@
-"""Options of all commands that read a table."""
+"""Options of commands that read a table."""
 
 import inspect
 import re
@@ -27,7 +27,7 @@ _OPTIONS: dict[str, tuple[Any, Any]] = {
         Annotated[
             str | None,
             _option(
-                "Delimiter of columns: a character, tab, semicolon or space. Detected if omitted.",
+                "Column delimiter: a character, tab, semicolon or space. Detected if omitted.",
                 callback=delimiter_in,
             ),
         ],
@@ -41,7 +41,8 @@ _OPTIONS: dict[str, tuple[Any, Any]] = {
     "comment": (Annotated[str | None, _option("Character that starts a comment line.")], None),
     "missing": (
         Annotated[
-            str, _option("Additional markers of missing values, separated by commas: -999,off.")
+            str,
+            _option("Additional markers of missing values, separated by commas, such as -999,off."),
         ],
         "",
     ),
@@ -55,8 +56,8 @@ _OPTIONS: dict[str, tuple[Any, Any]] = {
         Annotated[
             str | None,
             _option(
-                "Unit of times, and therefore of all rates: ns, us, ms, s, min, h or d. Dates, and "
-                "numbers with a unit in the header, are converted to this unit."
+                "Unit of time for the fit: ns, us, ms, s, min, h or d. Dates, and times with a "
+                "unit in the header, are converted to this unit."
             ),
         ],
         None,
@@ -68,7 +69,7 @@ _OPTIONS: dict[str, tuple[Any, Any]] = {
     "long": (
         Annotated[
             str | None,
-            _option("Name and value columns of a long-format table, e.g., sensor:reading."),
+            _option("Name and value columns of a long-format table, such as sensor:reading."),
         ],
         None,
     ),
@@ -76,8 +77,8 @@ _OPTIONS: dict[str, tuple[Any, Any]] = {
         Annotated[
             bool,
             _option(
-                "Remove rows with missing values, sort times, average rows with equal times, split "
-                "runs at gaps; each repair is listed.",
+                "Remove rows with missing values, sort times, average rows with equal times, "
+                "split runs at gaps. Each repair is listed.",
                 "--repair",
             ),
         ],
@@ -87,7 +88,7 @@ _OPTIONS: dict[str, tuple[Any, Any]] = {
         Annotated[
             bool,
             _option(
-                "Repair, and interpolate missing values smoothly between measured values.",
+                "Repair the table, and fill missing values by smooth interpolation.",
                 "--fill",
             ),
         ],
@@ -112,8 +113,9 @@ _OPTIONS: dict[str, tuple[Any, Any]] = {
 
 
 def reads_tables(command: Callable[..., None]) -> Callable[..., None]:
-    """Replace the parameter `reading` of a command by the options above. The command receives them
-    as arguments of `read_table`."""
+    """Replace the parameter `reading` of a command by the options above, and pass their values to
+    the command as keyword arguments of `read_table`.
+    """
     hints = get_type_hints(command, include_extras=True)
     parameters: list[inspect.Parameter] = []
     for parameter in inspect.signature(command).parameters.values():
@@ -152,8 +154,9 @@ def _pair(text: str | None) -> tuple[str, str] | None:
 
 
 def in_unit_of(model: "AbstractModel", reading: dict[str, Any]) -> dict[str, Any]:
-    """Return the options for reading a table, with the model's unit of time unless another unit is
-    requested."""
+    """Return the reading options with the model's unit of time, unless the user requested another
+    unit.
+    """
     from ..data.tables import time_unit_in
 
     fitted = time_unit_in(model.units_.get(model.columns_["time"]))
@@ -161,8 +164,9 @@ def in_unit_of(model: "AbstractModel", reading: dict[str, Any]) -> dict[str, Any
 
 
 def units_to_read(model: "AbstractModel", columns: Sequence[str]) -> dict[str, str] | None:
-    """Return the units of a model's columns, into which columns in other units are converted, or
-    None if pint is not installed."""
+    """Return the units of a model's columns, to which data in other units are converted, or None if
+    pint is not installed.
+    """
     if find_spec("pint") is None:
         return None
     return {name: unit for name, unit in model.units_.items() if name in columns}
@@ -175,7 +179,7 @@ def source_of(files: Sequence[Path]) -> Any:
 
 
 def _address(file: Path) -> Path | str:
-    """Return the path, or an address such as s3://bucket/runs with the slash that `Path` drops."""
+    """Return the path, or an address such as s3://bucket/runs with both of its slashes."""
     match = re.fullmatch(r"([a-z][a-z0-9+.-]+):/+(.*)", file.as_posix())
     return file if match is None else f"{match[1]}://{match[2]}"
 
@@ -191,7 +195,7 @@ def name_of(files: Sequence[Path]) -> str:
 
 
 def stem_of(files: Sequence[Path]) -> str:
-    """Return a stem for output files: that of the table, or the folder name of several tables."""
+    """Return the stem of output files: the table's stem, or the folder name for several tables."""
     first = files[0]
     if len(files) == 1 and not set("*?[") & set(first.name):
         return first.stem

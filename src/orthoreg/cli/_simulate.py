@@ -1,4 +1,4 @@
-"""Commands that apply a model: `simulate` a trajectory, `evaluate` on a table."""
+"""The commands `simulate` and `evaluate`, which apply a model."""
 
 import math
 from pathlib import Path
@@ -30,28 +30,28 @@ def simulate(
     until: Annotated[
         float,
         typer.Option(
-            help="Final time. The simulation starts at 0, or at the last row of --from-data."
+            help="Final time. The simulation starts at 0, or at the last time of --from-data."
         ),
     ],
     step: Annotated[float, typer.Option(help="Time between output rows.")],
     start: Annotated[
-        str | None, typer.Option(help="Initial state, numbers separated by commas.")
+        str | None, typer.Option(help="Initial state: numbers separated by commas.")
     ] = None,
     from_data: Annotated[
         Path | None,
         typer.Option(
-            help="Table with past samples of one run, from which the initial state is estimated, "
+            help="Table with past samples of one run. The initial state is estimated from them, "
             "including hidden states and constants per run."
         ),
     ] = None,
     inputs: Annotated[
-        Path | None, typer.Option(help="Table with the model's time and input columns.")
+        Path | None, typer.Option(help="Table of the model's inputs with a time column.")
     ] = None,
     interpolation: Annotated[
         str | None,
         typer.Option(
             help="Interpolation of inputs between rows of the table: cubic, linear or hold (the "
-            "last value), or by name: u=hold,v=linear. Default: as in the fit."
+            "last value), or one per input: u=hold,v=linear. Default: as in the fit."
         ),
     ] = None,
     *,
@@ -60,8 +60,10 @@ def simulate(
     units: PrintedUnits = "",
     as_json: Json = False,
 ) -> None:
-    """Integrate a model from an initial state, or from past samples. Divergence is reported, but is
-    not an error."""
+    """Simulate a model from an initial state or from past samples.
+
+    Divergence is reported and is not an error.
+    """
     import numpy as np
 
     if out is not None:
@@ -165,14 +167,14 @@ def _past(model: Any, file: Path, inputs: Path | None, reading: dict[str, Any]) 
     codes = {note.code for note in past.notes}
     if inputs is not None and codes & {"dates", "durations", "epoch"}:
         raise InputError(
-            f"The times in '{file}' count from its first row, and those in '{inputs}' from its "
-            f"own. Write both as numbers, such as seconds since the same instant."
+            f"The times in '{file}' and in '{inputs}' count from the first row of each file. Write "
+            "both as numbers, such as seconds since the same instant."
         )
     return past
 
 
 def _times(first: float, until: float, step: float) -> Any:
-    """Return the times of the requested rows, at least two."""
+    """Return at least two output times from `first` to `until`."""
     import numpy as np
 
     duration = until - first
@@ -184,7 +186,7 @@ def _times(first: float, until: float, step: float) -> Any:
         )
     if step > duration * (1 + 1e-12):
         raise InputError(
-            f"--step must be at most the duration; otherwise there is only the initial state. Got "
+            "--step must not exceed the duration, or only the initial state would remain; got "
             f"{step:g} and {duration:g}."
         )
     return first + step * np.arange(int(math.floor(duration / step * (1 + 1e-12))) + 1)

@@ -141,7 +141,7 @@ def update(
 def _model_and_runs(
     model: Path, data: list[Path], time: str | None, group: str | None, reading: dict[str, Any]
 ) -> "tuple[AbstractModel, Dataset]":
-    """Return the model from a file and the runs from tables."""
+    """Return the model in a file and the runs in tables."""
     with working("Starting"):
         from .. import load
         from ._work import runs_for

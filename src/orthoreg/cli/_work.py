@@ -1,4 +1,4 @@
-"""Functions shared by several commands: scores, plots, the output folder, JSON entries."""
+"""Functions that commands share: scores, plots, the output folder, JSON entries."""
 
 import math
 import warnings
@@ -32,8 +32,10 @@ def runs_for(
     *,
     is_single: bool = False,
 ) -> Dataset:
-    """Return the runs of tables, by default from the columns of the fit. If `is_single`, a table is
-    one run and needs no column that identifies runs."""
+    """Return the runs of tables, by default from the columns of the fit.
+
+    If `is_single`, the table is one run, and no column identifies runs.
+    """
     positions = model.schema_.positions
     fitted = model.columns_["time"]
     is_counted = model.schema_.discrete and fitted == COUNTED
@@ -63,7 +65,8 @@ def runs_for(
         **in_unit_of(model, reading),
     )
     runs = in_memory(runs)
-    if dict(runs.velocity_of) != model.velocity_of_:  # derivatives with the names of hidden states
+    # hidden states have added derivatives to the model
+    if dict(runs.velocity_of) != model.velocity_of_:
         runs = runs.without_estimates().with_rates(model.velocity_of_)
     _warn_of_units(model, runs)
     return runs
@@ -71,7 +74,8 @@ def runs_for(
 
 def _warn_of_units(model: AbstractModel, runs: Dataset) -> None:
     """Warn about columns whose units are known and differ from those of the fit."""
-    time = {model.columns_["time"]: runs.units.get(runs.time_name)}  # its name may differ
+    # the time column may have another name
+    time = {model.columns_["time"]: runs.units.get(runs.time_name)}
     for name, unit in (dict(runs.units) | time).items():
         if unit and model.units_.get(name, unit) != unit:
             warnings.warn(
@@ -88,8 +92,8 @@ def in_memory(runs: Dataset | ChunkedDataset) -> Dataset:
 
 
 def measure(model: AbstractModel, data: Dataset) -> dict[str, Any]:
-    """Return the errors of derivatives, and of forecasts from the first row of each run."""
-    data = in_states_of(model, data)  # rows with a history, if variables are delayed
+    """Return the errors of derivatives and of forecasts from the first row of each run."""
+    data = in_states_of(model, data)  # delayed variables: only rows with a history
     forecasts = model.forecast(data)
     return derivative_scores(model, data) | summary.forecast_scores(
         forecasts, summary.true_states(data, forecasts), data.is_measured
@@ -97,7 +101,7 @@ def measure(model: AbstractModel, data: Dataset) -> dict[str, Any]:
 
 
 def derivative_scores(model: AbstractModel, data: Dataset, slopes: Any = None) -> dict[str, Any]:
-    """Return the errors of derivatives, relative to given or otherwise estimated derivatives."""
+    """Return the errors of derivatives relative to `slopes`, by default estimated from the data."""
     if slopes is None:
         slopes = model.target_derivatives(data)
     learned = model.learned_equations()
@@ -114,7 +118,8 @@ def draw(
     words: str | None = None,
 ) -> dict[str, bytes]:
     """Return PNG images by name: forecasts, phase portrait, and residual and selection path if the
-    model has them. `words` is the verdict of the summary."""
+    model has them. `words` is the verdict.
+    """
     from ..plotting import (
         plot_forecast,
         plot_phase,
@@ -145,8 +150,10 @@ def write_results(
     found: Summary,
     page: str,
 ) -> list[Path]:
-    """Write the model, the report, plots, equations and summary to a folder and return the files,
-    model and report first."""
+    """Write the model, report, plots, equations and summary to a folder.
+
+    Return the files, model and report first.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     model.save(folder / name)
     texts = {
@@ -157,7 +164,7 @@ def write_results(
     contents = {REPORT: page.encode()} | plots
     contents |= {file: f"{text}\n".encode() for file, text in texts.items()}
     for file in PLOTS:
-        if file not in plots:  # a plot of an earlier fit
+        if file not in plots:  # remove plots of an earlier fit
             (folder / file).unlink(missing_ok=True)
     for file, content in contents.items():
         with atomic_write(folder / file) as stream:
@@ -166,7 +173,7 @@ def write_results(
 
 
 def coefficient_dict(model: AbstractModel) -> dict[str, dict[str, float]]:
-    """Return the coefficients of the terms in use by equation."""
+    """Return the coefficients in use by equation and term."""
     units, values = model.coefficient_units_, model.coefficients_
     values = values if units is None else values * units.factors(model.support_)
     return {
@@ -180,8 +187,9 @@ def coefficient_dict(model: AbstractModel) -> dict[str, dict[str, float]]:
 
 
 def unit_entries(model: AbstractModel) -> dict[str, Any]:
-    """Return 'coefficient_units': the units of the coefficients in use, by equation and term, or
-    None if a unit is unknown. Return an empty result if no unit of a column is known."""
+    """Return {'coefficient_units': units of the coefficients in use by equation and term}, None for
+    a coefficient of unknown unit. Return {} if no unit of a column is known.
+    """
     units = model.coefficient_units_
     if units is None:
         return {}
@@ -193,8 +201,9 @@ def unit_entries(model: AbstractModel) -> dict[str, Any]:
 
 def term_entries(model: AbstractModel, result: Summary) -> dict[str, Any]:
     """Return 'terms': coefficient, 95% interval, probability and stability by equation and term,
-    and 'lookalikes': a sentence for each confounded pair. Unused terms that no resample selected
-    and given equations are omitted. Empty for a model without such evidence."""
+    and 'lookalikes': one sentence for each confounded pair. Given equations, and unused terms that
+    no resample selected, are omitted. Return {} for a model without this evidence.
+    """
     known = [row for row in result.terms if row.stability is not None]
     if not known:
         return {}
@@ -216,14 +225,15 @@ def term_entries(model: AbstractModel, result: Summary) -> dict[str, Any]:
 
 
 def summary_entries(found: Summary) -> dict[str, Any]:
-    """Return verdict, advice and the whole summary, with the keys that all commands use."""
+    """Return verdict, advice and the whole summary under the keys that all commands use."""
     values = found.to_dict()
     return {"verdict": values["verdict"], "advice": values["advice"], "summary": values}
 
 
 def physics_entries(model: AbstractModel) -> dict[str, Any]:
     """Return 'given': the given equations, and 'parameters': the estimated constants with their 95%
-    intervals. Empty for a model without either."""
+    intervals. Return {} if the model has neither.
+    """
     entries: dict[str, Any] = {"given": list(model.given_)} if model.given_ else {}
     if model.parameters_:
         intervals, units = model.parameter_intervals_, model.coefficient_units_
@@ -240,8 +250,9 @@ def physics_entries(model: AbstractModel) -> dict[str, Any]:
 
 
 def per_run_entries(model: AbstractModel, data: Dataset) -> dict[str, Any]:
-    """Return 'per_run': constants that differ between runs, with their median, standard deviation
-    (of the logarithm if `is_log`), and the value and 95% interval of each run."""
+    """Return 'per_run': the constants that differ between runs, each with its median, standard
+    deviation (of the logarithm if `is_log`), and value and 95% interval in each run.
+    """
     if not model.schema_.per_run:
         return {}
     values = model.per_run(data)
@@ -265,8 +276,10 @@ def per_run_entries(model: AbstractModel, data: Dataset) -> dict[str, Any]:
 
 
 def second_order_entries(model: AbstractModel) -> dict[str, Any]:
-    """Return 'velocity_of': the velocity of each position, and 'estimated': velocities that were
-    not measured. Empty for a model of first order."""
+    """Return 'velocity_of': the velocity of each position, and 'estimated': unmeasured velocities.
+
+    Return {} for a first-order model.
+    """
     if not model.velocity_of_:
         return {}
     return {"velocity_of": model.velocity_of_, "estimated": list(model.estimated_)}
