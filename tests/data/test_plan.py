@@ -112,8 +112,18 @@ def test_a_part_of_the_runs_is_treated_as_all_are(calls):
     for some in (part, cut):
         assert some.plan.is_noisy and some.plan.polynomial == data.plan.polynomial
         assert some.plan.noise is data.plan.noise and some.plan.smoother is data.plan.smoother
-    assert_allclose(part.plan.smoothed[:100], data.plan.smoothed[:100], atol=1e-12)
+    assert_array_equal(part.states[:100], data[3].states)
+    assert_allclose(part.plan.smoothed[:100], data.plan.smoothed[300:400], atol=1e-12)
     assert calls["estimate_noise"] == calls["best_smoother"] == 1
+
+
+def test_a_sample_of_runs_prefers_neither_the_nearest_nor_the_farthest():
+    """Runs are sorted by their distance from the mean before samples are drawn."""
+    data = runs(30, 20)
+    assert len(set(data.subsample(5 * 20).offsets)) == 6
+    assert [data[i].states[0, 0] for i in (3, 9, 15, 21, 27)] == [
+        run.states[0, 0] for run in data.subsample(5 * 20)
+    ]
 
 
 def test_runs_that_somebody_chose_have_a_plan_of_their_own():

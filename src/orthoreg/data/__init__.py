@@ -13,6 +13,7 @@ from ._delays import delays_in as delays_in
 from ._delays import split_delayed as split_delayed
 from ._delays import without_delayed_times as without_delayed_times
 from ._extent import Extent as Extent
+from ._extent import spaced as spaced
 from ._limits import CLEAN as CLEAN
 from ._limits import EQUAL_MAP_STEPS as EQUAL_MAP_STEPS
 from ._limits import MAX_ORDER as MAX_ORDER

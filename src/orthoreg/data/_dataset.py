@@ -31,7 +31,7 @@ from ._checks import (
     check_not_tiny,
     warn_constant,
 )
-from ._extent import content_order, subsample_runs
+from ._extent import content_order, spaced, subsample_runs
 from ._limits import EQUAL_MAP_STEPS, GAP
 from ._schema import FromSchema, Note, PerRun, Schema, html_overview
 
@@ -473,8 +473,7 @@ class Dataset:
         if self.n_samples <= max_rows or self.n_runs <= min_runs:
             return self
         count = max(int(max_rows / self.n_samples * self.n_runs), min_runs)
-        chosen = np.unique(np.linspace(0, self.n_runs - 1, count).astype(int))
-        return self[chosen].with_plan_of(self)
+        return self[spaced(self.n_runs, count)].with_plan_of(self)
 
     def subsample_rows(self, max_rows: int) -> "Dataset":
         """Return evenly chosen runs with at most `max_rows` rows; the last one may be cut."""

@@ -171,6 +171,16 @@ def subsample_runs(lengths: Int[np.ndarray, " R"]) -> Int[np.ndarray, " S"]:
     return np.unique(candidates[candidates < count])
 
 
+def spaced(count: int, max_count: int) -> Int[np.ndarray, " _"]:
+    """Return at most `max_count` of the integers below `count`, the middles of parts of equal size.
+
+    The first and the last integer are not preferred: among sorted runs, they are the run nearest to
+    the mean and the farthest one, which are not typical.
+    """
+    parts = min(count, max_count)
+    return ((np.arange(parts) + 0.5) / max(parts, 1) * count).astype(int)
+
+
 def content_order(
     values: Float[np.ndarray, "N C"], offsets: Int[np.ndarray, " R_plus_1"]
 ) -> Int[np.ndarray, " R"]:

@@ -6,10 +6,9 @@ from typing import final
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from ..data import Dataset, rows_per_period
+from ..data import Dataset, rows_per_period, spaced
 from ..losses import AbstractDifferentiator
 from . import _limits as limits
-from ._scores import spaced
 
 
 @final

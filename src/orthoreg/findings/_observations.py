@@ -13,12 +13,11 @@ from typing import final
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from ..data import Dataset, Rows
+from ..data import Dataset, Rows, spaced
 from ..export import equation_names
 from ..terms import AbstractLibrary, FeatureMap, bind
 from . import _limits as limits
 from ._motion import Motion
-from ._scores import spaced
 
 
 @final

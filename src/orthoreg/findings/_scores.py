@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float
 
-from ..data import Dataset
+from ..data import Dataset, spaced
 from . import _limits as limits
 
 if TYPE_CHECKING:
@@ -36,11 +36,6 @@ def true_states(data: Dataset, forecasts: Sequence["Rollout"]) -> list[Float[np.
                 predicted = forecast.x[-len(x) :]
                 x[:] = np.where(sign * (predicted - x) > 0, predicted, x)
     return [states[part] for part in parts]
-
-
-def spaced(count: int, max_count: int) -> Int[np.ndarray, " _"]:
-    """Return at most `max_count` of the integers below `count`, evenly spaced and rounded down."""
-    return np.unique(np.linspace(0, count - 1, max_count).astype(int))
 
 
 def derivative_scores(

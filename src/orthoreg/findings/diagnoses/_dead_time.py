@@ -7,14 +7,13 @@ from typing import final
 import numpy as np
 from jaxtyping import Float
 
-from ...data import Delay, folds
+from ...data import Delay, folds, spaced
 from ...simulation import delayed_columns
 from ...terms import AbstractLibrary
 from .. import _limits as limits
 from .._findings import Advice
 from .._held_out import beyond_noise, held_out_errors
 from .._observations import Observations
-from .._scores import spaced
 from .._words import percent
 
 
@@ -44,7 +43,7 @@ def dead_time(
     if len(features.terms) > limits.MAX_TERMS_TRIED or len(rows) != len(samples.targets):
         return None
     already = {delay.variable for delay in data.delays}
-    runs = np.unique(spaced(data.n_runs, limits.DEAD_TIME_RUNS))
+    runs = spaced(data.n_runs, limits.DEAD_TIME_RUNS)
     is_chosen = np.isin(data.run_of_row, runs)
     chosen = data[runs]
     noise = np.sqrt(seen.noise / np.maximum(seen.size, 1e-300))
