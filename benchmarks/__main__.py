@@ -54,6 +54,20 @@ BENCHMARKS = {
     "sweeps": sweeps,
     "shape": shape,
 }
+SECTIONS = ("suite", "speed", "measurements", "knowledge", "design", "adaptation")
+"""Benchmarks with a section on the page of benchmarks, in the order of the page."""
+PAGES = ("scale", "dysts", "truth", "unmeasured", "ablations", "shape")
+"""Benchmarks with a page."""
+INTRODUCTION = (
+    "# Benchmarks\n\n"
+    "Speed of all parts, and accuracy on measured and simulated systems. Written by "
+    "`python -m benchmarks` from `benchmarks/records/`. Seconds are CPU seconds of a shared "
+    "machine. Ratios compare measurements of the same run.\n\n"
+    "Other pages have more measurements: [choice of the defaults](choosing.md), [large "
+    "data](scale.md), [chaotic flows](dysts.md), [verdicts and intervals](truth.md), [hidden "
+    "states, constants per run, delays and maps](unmeasured.md), [ablations and "
+    "sweeps](ablations.md), and the [shape of the code](shape.md).\n"
+)
 RECORDS = Path(__file__).parent / "records"
 DOCS = Path(__file__).parents[1] / "docs"
 PAGE = DOCS / "benchmarks.md"
@@ -84,18 +98,17 @@ def main(names: list[str]) -> None:
 
 def write_pages() -> None:
     """Write all pages from the records."""
-    page = "# Benchmarks\n\nWritten by `python -m benchmarks` from `benchmarks/records/`. "
-    page += "Ratios compare measurements of the same run. Seconds are those of a shared machine.\n"
-    for name, benchmark in BENCHMARKS.items():
+    page = INTRODUCTION
+    for name in SECTIONS:
         file = RECORDS / f"{name}.json"
         if file.exists():
-            page += "\n" + benchmark.render(json.loads(file.read_text()))
+            page += "\n" + BENCHMARKS[name].render(json.loads(file.read_text()))
     PAGE.write_text(page)
     write_tables("strengths", strengths.strengths_table)
     write_tables("residuals", residuals.residuals_table)
     write_tables("defaults", defaults.defaults_tables)
     write_tables("beyond", beyond.beyond_table)
-    for name in ("scale", "dysts", "truth", "unmeasured", "ablations", "shape"):
+    for name in PAGES:
         record = RECORDS / f"{name}.json"
         if record.exists():
             text = BENCHMARKS[name].page(json.loads(record.read_text()))

@@ -57,9 +57,9 @@ def _solver_lines() -> list[Line]:
 
 
 def solves() -> list[Line]:
-    """Ratios of times with constraints to times without: first `Exact` from moments, then the
-    quadratic problem alone. Without constraints, the latter is a single LAPACK call. Each time is
-    the minimum of several repetitions in one process."""
+    """The table shows times with constraints relative to times without: first those of `Exact`
+    with given moments, then those of the quadratic problem alone, which is a single LAPACK call
+    without constraints. Each time is the minimum of several repetitions in one process."""
     lines = _solver_lines()
     for l1 in (0.0, 0.1):
         for size in (10, 30, 100):

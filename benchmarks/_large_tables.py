@@ -25,8 +25,8 @@ print(json.dumps([seconds, peak, data.n_samples, data.n_runs]))
 
 
 def reading() -> list[Line]:
-    """CSV files of runs of 1,000 rows with the columns run, t, theta and omega. Each is read in a
-    separate process, after a small file. CPU seconds of all threads, and the peak memory."""
+    """CSV files with the columns run, t, theta and omega and runs of 1,000 rows are read, each in
+    a separate process after a small file. Times are CPU seconds of all threads."""
     lines = []
     with tempfile.TemporaryDirectory() as folder:
         small = _table(Path(folder) / "small.csv", 10_000)

@@ -74,15 +74,6 @@ def _forecast(field: HybridField, states: np.ndarray, times: np.ndarray) -> np.n
     return np.stack(path[::_STEPS], axis=1)
 
 
-def render(record: dict[str, Any]) -> str:
-    return (
-        "## Beyond the data\n\n"
-        f"{len(BEYOND)} systems whose library lacks a term, {len(_SEEDS)} seeds. "
-        "[Background](choosing.md#beyond-the-data) explains this table.\n\n"
-        + beyond_table(record["rows"])
-    )
-
-
 def beyond_table(rows: Sequence[dict[str, Any]]) -> str:
     """Return geometric means over systems and seeds, and ratios to the held residual."""
     gates = list(dict.fromkeys(row["gate"] for row in rows))

@@ -263,15 +263,6 @@ def rows_of(name: str, system: Development, seed: int, noise: float) -> list[dic
     return rows
 
 
-def render(record: dict[str, Any]) -> str:
-    return (
-        "## The defaults\n\n"
-        f"{len(SYSTEMS)} development systems, {len(_SEEDS)} seeds. "
-        "[Background](choosing.md#how-the-defaults-were-chosen) explains these tables.\n\n"
-        + defaults_tables(record["rows"])
-    )
-
-
 def defaults_tables(rows: Sequence[dict[str, Any]]) -> str:
     """Return the tables as Markdown."""
     return "\n".join(

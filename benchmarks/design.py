@@ -257,12 +257,14 @@ def render(record: dict[str, Any]) -> str:
     seeds = len({row["seed"] for row in record["rows"]})
     return (
         "## Designed experiments\n\n"
-        "Constants of known equations, from two short runs near one state. Widths of their 95% "
-        f"intervals after {RUNS} more runs, relative to before: runs that `next_experiment` "
-        "proposes, and runs with random starts and signals of the same kind, length and limits. "
-        f"Geometric means over constants and {seeds} seeds. The last columns compare the expected "
-        "with the observed width: their mean ratio, and the share within 30%.\n\n"
-        "| system | proposed | random | ratio | expected / observed | within 30% |\n"
+        "The constants of known equations are estimated from two short runs near one state, and "
+        f"then from {RUNS} more runs. These are either proposed by `next_experiment`, or have "
+        "random initial states and signals of the same kind, length and limits. The table shows "
+        "the widths of the 95% intervals relative to those before the additional runs, as "
+        f"geometric means over constants and {seeds} seeds. The last two columns compare the "
+        "width that `next_experiment` expects with the observed one: the mean ratio, and the "
+        "share of constants for which they differ by less than 30%.\n\n"
+        "| system | proposed | random | proposed / random | expected / observed | within 30% |\n"
         "|---|---|---|---|---|---|\n" + "".join(lines) + _rivals(record["pairs"])
     )
 
@@ -281,10 +283,11 @@ def _rivals(rows: list[dict[str, Any]]) -> str:
         ]
         lines.append(f"| {name} | {' | '.join([*counts, *medians])} |\n")
     return (
-        "\nTwo models of two small motions, of which one is true. Both are fitted again with one "
-        'more run, proposed with `goal="rivals"` or random. They are separated if the sums of '
-        f"squares of their forecasts differ by more than {SEPARATED:g}² noise variances. Numbers "
-        "of separated seeds, and median differences in standard deviations.\n\n"
+        "\nTwo models, one of which is true, are fitted to two small motions and then again with "
+        'one more run, which is either proposed with `goal="rivals"` or random. The models are '
+        "separated if the sums of squares of their forecast errors differ by more than "
+        f"{SEPARATED:g}² noise variances. The table shows the number of seeds with separated "
+        "models, and in the last two columns the median difference in standard deviations.\n\n"
         "| models | before | after a proposed run | after a random run | proposed | random |\n"
         "|---|---|---|---|---|---|\n" + "".join(lines)
     )

@@ -35,7 +35,7 @@ _MASS_MATRIX = og.Physics(
 
 
 def length_of_a_pendulum() -> list[Line]:
-    """Estimate L from a given g, without noise and with 2% noise. The damping must be selected."""
+    """The fit estimates L, without noise and with 2% noise, and must select the damping term."""
     clean = og.OrthoReg(physics=KNOWN_OF_PENDULUM).fit(swings(0.0, 0))
     covered, named = 0, 0
     for seed in range(_SEEDS):
@@ -55,7 +55,8 @@ def length_of_a_pendulum() -> list[Line]:
 
 
 def signs_and_sums() -> list[Line]:
-    """A bound that noise would violate, a conserved sum, and a relation."""
+    """The fit must satisfy a bound that the noise would violate, a conserved sum, and a relation
+    between coefficients."""
     x = np.random.default_rng(0).uniform(-1, 1, (200, 2))
     y = np.column_stack([x[:, 1], -x[:, 0] + 0.05 * x[:, 1]])  # noise that suggests a driven system
     bounded = og.Physics(required={"x1": ["x1"]}, bounds={("x1", "x1"): (None, 0)})
@@ -82,7 +83,8 @@ def signs_and_sums() -> list[Line]:
 
 
 def symmetries() -> list[Line]:
-    """Derivative errors beyond the data (T2), with and without the symmetry."""
+    """The table shows squared relative errors of derivatives beyond the data (T2), with and without
+    the symmetry."""
     lines = []
     cases: list[tuple[str, Any, Any, float | None]] = [
         ("Duffing from one well", Duffing(), og.Odd(), 0.05),
@@ -166,7 +168,8 @@ def circuit() -> list[Line] | None:
 
 
 def boarding_school() -> list[Line] | None:
-    """SIR without measurements of S. S(0) is known: S = S(0) exp(-beta J/N) with J' = I."""
+    """The SIR model is fitted without measurements of S. S(0) is known, so that S = S(0) exp(-beta
+    J/N) with J' = I."""
     file = data_file("boarding_school_flu_1978.csv")
     if file is None:
         return None
@@ -191,8 +194,8 @@ CASES: dict[str, tuple[str, Callable[[], list[Line] | None]]] = {
     "symmetries": ("Symmetries.", symmetries),
     "double_pendulum": ("A real double pendulum with its mass matrix.", double_pendulum),
     "circuit": ("RLC circuit with v_c' = i_l/C.", circuit),
-    "boarding_school": ("An epidemic with unmeasured susceptibles.", boarding_school),
-    "solves": ("What constraints cost.", solves),
+    "boarding_school": ("An epidemic without measured susceptibles.", boarding_school),
+    "solves": ("Cost of constraints.", solves),
     "reading": ("Large tables.", reading),
 }
 
@@ -221,12 +224,13 @@ def measure() -> dict[str, Any]:
 
 def render(record: dict[str, Any]) -> str:
     page = (
-        "## Known physics\n\nEquations, constants, signs, relations and symmetries are given "
-        "(`Physics`). A fit must satisfy them and find the unknown part. One thread.\n"
+        "## Known physics\n\nEquations, constants, signs, relations or symmetries are given "
+        "(`Physics`). The fit must satisfy them and find the unknown part.\n"
     )
     for name, case in record["cases"].items():
         page += (
-            f"\n**{CASES[name][0]}** {_about(CASES[name][1])} {case['cpu_seconds']:.0f} s of CPU."
+            f"\n**{CASES[name][0]}** {_about(CASES[name][1])} {case['cpu_seconds']:.0f} CPU "
+            "seconds."
         )
         page += "\n\n" + table(case["lines"], False)
     return page

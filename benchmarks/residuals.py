@@ -53,15 +53,6 @@ def measure() -> dict[str, Any]:
     return {"rows": rows}
 
 
-def render(record: dict[str, Any]) -> str:
-    return (
-        "## The residual's units\n\n"
-        "Squared relative derivative errors on validation runs, means over "
-        f"{len(_SEEDS)} seeds. [Background](choosing.md#the-residual) explains this table.\n\n"
-        + residuals_table(record["rows"])
-    )
-
-
 def residuals_table(rows: Sequence[dict[str, Any]]) -> str:
     """Return the table as Markdown."""
     table = [["", *_SYSTEMS], ["---"] * (len(_SYSTEMS) + 1)]

@@ -262,22 +262,14 @@ def traced_fits(root: Path) -> dict[str, Any]:
 # -- the page ------------------------------------------------------------------------------
 
 
-def render(record: dict[str, Any]) -> str:
-    now = record["now"]
-    return (
-        "## Shape of the code\n\n"
-        f"{now['lines']:,} lines in {now['files']} files and {now['layers']} layers; "
-        "[Details](shape.md) with a comparison with an earlier revision.\n"
-    )
-
-
 def page(record: dict[str, Any]) -> str:
     """Return `docs/shape.md`."""
     before, now = record.get("before"), record["now"]
     earlier = before or {}
     text = (
         "# Shape of the code\n\n"
-        "Written by `python -m benchmarks shape` from the source of `src/orthoreg`. "
+        "For contributors: the size and structure of `src/orthoreg`, counted by `python -m "
+        "benchmarks shape`. "
     )
     if before:
         text += f"*Before* is revision {record['before_revision']}, "
@@ -290,23 +282,17 @@ def page(record: dict[str, Any]) -> str:
     text += (
         "\n- **Lines** include comments, docstrings and blank lines. The lengths of functions do "
         "not include docstrings.\n"
-        "- **Layers** are those of the import contract in `pyproject.toml`: a module imports only "
-        "from the layers below its own.\n"
-        "- **Numeric constants** are names in capitals that a module binds to numbers. Constants "
-        "that can change a result belong in the `_limits.py` of their package. Default values of "
-        "parameters and numbers inside functions are not counted.\n"
-        "- **Uses of a name** are counted in code, not in text or comments: in `src/orthoreg` "
-        "and, in brackets, in all Python files of the repository.\n\n"
+        "- **Layers** are those of the import contract in `pyproject.toml`.\n"
+        "- **Numeric constants** are names in capitals that a module binds to numbers.\n"
+        "- **Uses of a name** are counted in the code of `src/orthoreg` and, in brackets, of all "
+        "Python files of the repository.\n\n"
         "## From `fit` to coefficients\n\n"
-        "`OrthoReg().fit(data)` on three runs of a damped oscillator, 201 rows each, without "
-        "noise and with noise of standard deviation 0.02. All calls of functions of the package "
-        "are traced. A *hop* is a call from one module into another. *Hops to the solved "
-        "equations* is the number of hops on the call stack from `fit` to the deepest function "
-        "of the solver. *Deepest stack* is the maximum number of hops at any time, for example "
-        "while the noise is estimated. *Modules*, *packages* and *functions* are the numbers of "
-        "distinct items that run. The first two columns end when the solver first returns "
-        "coefficients, the last two when `fit` returns. For noisy runs, the fit then "
-        "matches terms and constants to trajectories, which uses further modules.\n\n"
+        "The table traces all function calls of `OrthoReg().fit(data)` for three runs of a damped "
+        "oscillator, with and without noise. A *hop* is a call from one module into another. "
+        "*Hops to the solved equations* is the number of hops on the call stack from `fit` to the "
+        "deepest function of the solver. *Deepest stack* is the largest number of hops at any "
+        "time. *Modules*, *packages* and *functions* are the numbers of distinct items that run. "
+        "The first two columns end when the solver returns coefficients for the first time.\n\n"
         "| fit | | first coefficients, before | now | all of `fit`, before | now |\n"
         "|---|---|---|---|---|---|\n"
     )

@@ -263,10 +263,10 @@ def render(record: dict[str, Any]) -> str:
         lines.append(f"| {row['case']} | {' | '.join(cells)} |")
     before = f", alternating with revision {record['before']}" if record["before"] else ""
     return (
-        "## Whole commands\n\n"
-        "`orthoreg fit` in a new process, with model, report and JSON, at revision "
-        f"{record['revision']}{before}. CPU seconds on one thread of a shared machine, the "
-        "minimum of two runs. Targets are for an idle machine. The memory target for 1e6 rows is "
+        "## Speed of commands\n\n"
+        "Each case runs `orthoreg fit` in a new process, which writes model, report and JSON, at "
+        f"revision {record['revision']}{before}. Times are CPU seconds on one thread, the minimum "
+        "of two runs. Targets are for an idle machine. The memory target for 1e6 rows is "
         f"{_MAX_MEMORY} MB.\n\n"
         "| case | target | before | now | before / now | MB before | MB now |\n"
         "|---|---|---|---|---|---|---|\n" + "\n".join(lines) + "\n"

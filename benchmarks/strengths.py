@@ -54,15 +54,6 @@ def _row(model: og.OrthoReg, fresh: og.Dataset, truth: np.ndarray) -> dict[str, 
     }
 
 
-def render(record: dict[str, Any]) -> str:
-    return (
-        "## What the strengths do\n\n"
-        f"The pendulum, {record['samples']} samples, mu = {record['sparsity']}. "
-        "[Background](choosing.md#the-two-strengths) explains this table.\n\n"
-        + strengths_table(record["rows"])
-    )
-
-
 def strengths_table(rows: Sequence[dict[str, Any]]) -> str:
     """Return the table as Markdown."""
     names = {"exact": "random features, exact", "adam": "128 x 3 network, Adam"}

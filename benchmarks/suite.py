@@ -61,11 +61,11 @@ _YARDS = {"gemm": 1e9, "sine": 1e6, "copy": 1e8, "call": 1e4, "start": 1.0}
 def render(record: dict[str, Any]) -> str:
     limits = record["limits"]
     lines = [
-        "## The suite\n",
-        "User and system CPU seconds on one thread, the minimum of several calls. Peers do the "
-        "same work in the same process. The limit is the time that the unavoidable work takes at "
-        "the rates of this machine, which are measured beside each case. At 100% of the limit the "
-        "code cannot be faster.\n",
+        "## Speed of the parts\n",
+        "Times are the minimum of several calls, on one thread. A peer is another program that "
+        "does the same work in the same process. The limit is the time that the necessary "
+        "operations take at the rates of this machine, which are measured with each case. Code "
+        "at 100% of the limit cannot become faster.\n",
         "| limit of this machine | per second |\n|---|---|",
         *(f"| {words} | {_amount(limits[name])} |" for name, (words, _) in LIMITS.items()),
         f"| bytes written to the disk (wall time) | {_amount(limits['disk_write'])} |",
@@ -76,14 +76,12 @@ def render(record: dict[str, Any]) -> str:
         lines.append("| case | CPU time | per unit | share of limit | peer | peer / orthoreg |")
         lines.append("|---|---|---|---|---|---|")
         lines += [_line(row) for row in record["rows"] if row["part"] == part]
-    lines.append("\n### Agreement with peers and with the truth\n")
+    lines.append("\n### Differences from peers and from the true equations\n")
     for row in record["rows"]:
         for what, value in row["checked"].items():
             lines.append(f"- {row['case']}: {what} {value:.2g}")
-    lines.append("\n### Where the time goes\n")
-    lines.append(
-        "The three functions with the largest share of the time in a profile of one call.\n"
-    )
+    lines.append("\n### Profiles\n")
+    lines.append("The three functions that take the largest share of the time of each case.\n")
     for row in record["rows"]:
         if row["hot_spots"]:
             spots = ", ".join(f"`{spot}`" for spot in row["hot_spots"])

@@ -84,25 +84,16 @@ def _scale(package: str, name: str, factor: float) -> None:
         set_name(f"{package}._limits", name, scaled)
 
 
-def render(record: dict[str, Any]) -> str:
-    """Return the section of the benchmarks page."""
-    changed = len({row[0] for row in _table_rows(record) if row[2] != "-"})
-    return (
-        f"## Sweeps\n\nEach limit of a default fit is halved and doubled. {changed} of "
-        f"{len(record['values'])} limits change a model, a verdict or the coverage "
-        f"([table](ablations.md#sweeps)). Revision {record['revision']}.\n"
-    )
-
-
 def page(record: dict[str, Any]) -> str:
     """Return the section of the page on ablations."""
     cases = len({row["case"] for row in record["rows"]})
+    changed = len({row[0] for row in _table_rows(record) if row[2] != "-"})
     text = (
-        f"## Sweeps\n\nWritten by `python -m benchmarks sweeps`; revision {record['revision']} of "
-        f"the source. {cases} development cases, fitted with one limit of "
-        "`src/orthoreg/*/_limits.py` halved or doubled at a time. A dash means that no model, no "
-        "verdict and no coverage changes. So few cases show which limits matter most, but not "
-        "that the other limits never matter.\n\n"
+        f"## Sweeps\n\n{changed} of {len(record['values'])} limits change a model, a verdict or "
+        f"the coverage of {cases} development cases if one limit of `src/orthoreg/*/_limits.py` "
+        "at a time is halved or doubled. A dash means that nothing changes. With so few cases, "
+        "the other limits may still matter for other data. `python -m benchmarks sweeps` wrote "
+        f"this section at revision {record['revision']}.\n\n"
         "| limit | value | halved | doubled |\n|---|---|---|---|\n"
     )
     for name, value, halved, doubled in _grouped(record):

@@ -143,4 +143,4 @@ def test_the_table_of_sweeps_names_what_changes():
     text = sweeps.page(record)
     change = "a correct, explained → wrong, explained; coverage 90 → 50%"
     assert f"| `data.CLEAN` | 0.001 | - | {change} |" in text
-    assert "1 of 1 limits change" in sweeps.render(record)
+    assert "1 of 1 limits change" in text

@@ -14,7 +14,7 @@ def main() -> None:
     )  # fmt: skip
     chosen.out.write_text(json.dumps(record, indent=1) + "\n")
     chosen.out.with_suffix(".md").write_text(dysts.page(record))
-    print(dysts.render(record))
+    print(dysts.page(record))
 
 
 if __name__ == "__main__":

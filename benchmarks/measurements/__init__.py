@@ -70,22 +70,26 @@ def measure() -> dict[str, Any]:
 
 def render(record: dict[str, Any]) -> str:
     page = (
-        "## Measurements\n\nPositions without velocities, inputs, noise, dry friction, and data "
-        "from public sources. If there are several seeds, the table shows the median and "
-        "the worst value, which must meet the target, or the range if there is no target. "
-        '"So far" means that fewer seeds were run than the target requires.\n'
+        "## Measurements\n\nThese cases have positions without velocities, inputs, noise, dry "
+        "friction, or data from public sources. With several seeds, a result is the median, "
+        "followed by the worst value if there is a target, and otherwise by the range. The worst "
+        "value must meet the target.\n"
     )
     for name, case in record["cases"].items():
         required = CASES[name].SEEDS
         few = case["seeds"] < required
-        number = f"{case['seeds']} of {required} seeds" if few else f"Seeds: {case['seeds']}"
+        number = f"{case['seeds']} of {required} seeds" if few else _seeds(case["seeds"])
         page += f"\n**{CASES[name].TITLE}** {CASES[name].ABOUT} "
         when = (
             f"at revision {case['revision']}" if case.get("revision") else "at an earlier revision"
         )
-        page += f"{number}, {case['cpu_seconds']} s of CPU, {when}.\n\n"
+        page += f"{number}, {case['cpu_seconds']} CPU seconds, {when}.\n\n"
         page += table(case["lines"], few)
     return page
+
+
+def _seeds(count: int) -> str:
+    return "One seed" if count == 1 else f"{count} seeds"
 
 
 def table(lines: list[dict[str, Any]], few: bool) -> str:

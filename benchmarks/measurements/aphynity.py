@@ -12,10 +12,11 @@ from ._line import Line, data_file
 SEEDS = 5
 TITLE = "APHYNITY's pendulum."
 ABOUT = (
-    "25 runs of 40 points, half a second apart. The score is log10 of the mean squared error of "
-    "25 forecasts. Published values: -8.58 for the true equation, -7.86 for APHYNITY without the "
-    "damping. The seeds vary the random features. Held-out training runs choose between the "
-    "default features and 100 features with small weights."
+    "The data are 25 runs of 40 points, half a second apart. The result is log10 of the mean "
+    "squared error of 25 forecasts. Published values are -8.58 for the true equation and -7.86 "
+    "for APHYNITY without the damping term. Forecasts of held-out training runs choose between "
+    'the default residual and 100 features with small weights ("gentle units"). The seeds '
+    "change the random features."
 )
 _GENTLE = og.RandomFeatures(100, weight_scale=(0.1, 1.0))
 

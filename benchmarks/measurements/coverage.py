@@ -15,9 +15,9 @@ SEEDS = 40
 NOISE = (0.01, 0.02, 0.05)
 TITLE = "Intervals."
 ABOUT = (
-    "Six systems, six runs of 300 rows, default settings: the share of 95% intervals of "
-    "`og.bootstrap` that contain the true coefficient. A missing term counts as an interval that "
-    "does not contain it."
+    "The result is the share of 95% intervals of `og.bootstrap` that contain the true "
+    "coefficient, for six systems with six runs of 300 rows each and default settings. A "
+    "missing term counts as an interval that does not contain it."
 )
 
 

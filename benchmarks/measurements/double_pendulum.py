@@ -13,11 +13,11 @@ from ._line import Line, data_file
 SEEDS = 1
 TITLE = "A real double pendulum."
 ABOUT = (
-    "Encoders at 200 Hz, 26 training pieces and four test pieces of 2.7 s. The error is the RMS "
-    "error of both angles over the first second, from the measured initial state. The model of "
-    "the authors reaches 0.002, 0.002, 0.002 and 0.013 rad from the same states. Because of the "
-    "mass matrix, the equations are rational in the cosine of the angle difference. The library "
-    "has the first terms of the series."
+    "The data are encoder angles at 200 Hz: 26 training pieces and four test pieces of 2.7 s. "
+    "The error is the RMS error of both angles over the first second, simulated from the "
+    "measured initial state. Targets are the errors of the authors' model. The library has the "
+    "first terms of the series of the equations, which are fractions because of the mass "
+    "matrix."
 )
 AUTHORS = (0.002, 0.002, 0.002, 0.013)
 _FIRST = 201  # rows: one second

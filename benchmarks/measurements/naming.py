@@ -13,10 +13,11 @@ from ._line import Line, coefficients, data_file, relative_rms
 SEEDS = 5
 TITLE = "Missing terms of real machines."
 ABOUT = (
-    "The stage above without sign(x_dot) in its library, `poly(1)`, and the circuit above: the "
-    "first proposal of `explain` is accepted. The seeds vary the motion of the stage. The double "
-    "pendulum above, from its angles and from angles with rates, without any known physics: the "
-    "first model of `discover`. Its targets are the errors of the authors' model."
+    "For the stage above (fitted without sign(x_dot) in its library) and the circuit above, "
+    "the first proposal of `explain` is accepted. For the double pendulum above, the result is "
+    "the first model of `discover`, from its angles alone and from angles and rates. No "
+    "physics is given. Targets are the errors of the authors' model. The seeds change the "
+    "motion of the stage."
 )
 
 

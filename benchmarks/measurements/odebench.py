@@ -10,9 +10,10 @@ from ._line import Line, data_file
 SEEDS = 5
 TITLE = "ODEBench, odd half."
 ABOUT = (
-    'Textbook systems with multiplicative noise, `OrthoReg("poly(3) + fourier(1)")`: the share of '
-    "systems whose forecast from the other initial state has R^2 > 0.9. The target with half of "
-    "the samples is five points below the result with all samples."
+    'Textbook systems with multiplicative noise are fitted by `OrthoReg("poly(3) + '
+    'fourier(1)")`. The result is the share of systems whose forecast from the other initial '
+    "state has R^2 > 0.9. With half of the samples, the target is five percentage points below "
+    "the result with all samples."
 )
 _LEAST = {0.0: 80.0, 0.02: 72.0, 0.05: 62.0}
 

@@ -10,9 +10,10 @@ from ._line import Line, coefficients, largest_error, relative_rms
 SEEDS = 5
 TITLE = "Forced cubic oscillator."
 ABOUT = (
-    "x'' = -x - 0.15 x' - 0.4 x^3 + 1.3 u from positions and input: 1500 rows, ten samples per "
-    'period of the fastest input component, `OrthoReg("poly(3)")`. The forecast is for a new '
-    "input with 1.4 times the amplitude."
+    "The system is x'' = -x - 0.15 x' - 0.4 x^3 + 1.3 u. The data are 1,500 rows of position "
+    "and input, with ten samples per period of the fastest input component. The model is "
+    '`OrthoReg("poly(3)")`. The simulation error is that of a run with a new input of 1.4 '
+    "times the amplitude."
 )
 TRUTH = {"x": -1.0, "x_dot": -0.15, "x**3": -0.4, "u": 1.3}
 _STEP = 2 * np.pi / 1.2 / 10

@@ -12,9 +12,10 @@ from ._line import Line
 SEEDS = 5
 TITLE = "The paper's pendulum with noise."
 ABOUT = (
-    "Medium strength of the missing terms, 32 runs of 100 rows. Regression targets are "
-    "derivatives, or their means over windows. T2 has other initial states. The paper uses "
-    "smoothed differences."
+    'The pendulum has medium difficulty, and the data are 32 runs of 100 rows. "Targets" are '
+    "the errors of the derivatives to which the model is fitted, or of their means over "
+    'windows. "T2 derivatives" are the errors of the model for other initial states. The '
+    "default is compared with smoothed differences, which the paper uses."
 )
 _SCALE = Scale(train_runs=32, test_runs=50, rows=512)
 _SMOOTHED = og.VectorField(og.SmoothedFiniteDifference())

@@ -11,9 +11,10 @@ from ._line import Line, coefficients, data_file, relative_rms
 SEEDS = 1
 TITLE = "RLC circuit with saturation."
 ABOUT = (
-    "Noisy columns of two runs, time in seconds, `poly(1)`. The inductance is not constant and is "
-    "represented by the residual. The forecast is for a run with a faster and smaller input; its "
-    "RMS error is relative to the run. The seeds vary the residual."
+    "The data are noisy columns of two runs, with times in seconds. The library is `poly(1)`. "
+    "The residual represents the inductance, which depends on the current. The forecast is for "
+    "a run with a faster and smaller input, and its RMS error is relative to the size of the "
+    "run. The seeds change the residual."
 )
 _CAPACITANCE = 270e-9
 

@@ -13,8 +13,9 @@ from ._line import Line, coefficients, largest_error
 SEEDS = 1
 TITLE = "Speed."
 ABOUT = (
-    "theta'' = 0.1 - 0.5 theta - 1.2 sin(theta) - 0.2 theta' + 0.9 u: 65,000 rows of position and "
-    "input, 1% noise, default library and residual."
+    "The system is theta'' = 0.1 - 0.5 theta - 1.2 sin(theta) - 0.2 theta' + 0.9 u. The data "
+    "are 65,000 rows of position and input with 1% noise. Library and residual are the "
+    "defaults."
 )
 _TRUTH = {"1": 0.1, "theta": -0.5, "sin(theta)": -1.2, "theta_dot": -0.2, "u": 0.9}
 _ROWS, _STEP = 65_000, 0.1

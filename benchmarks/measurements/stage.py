@@ -11,9 +11,10 @@ from ._line import Line, coefficients
 SEEDS = 5
 TITLE = "Stage with dry friction."
 ABOUT = (
-    "2 kg x'' = F - 8 x' - 3 sign(x') - 0.4 N. A controller tracks sums of sines and moves "
-    "between points: 25 s at 1 kHz, encoder steps of 1 um, `poly(1) + sign(x_dot)`. Another run is "
-    "simulated from its force alone. The data come from proximal steps of 0.05 ms."
+    "The system is 2 kg x'' = F - 8 x' - 3 sign(x') - 0.4 N. A controller tracks sums of sines "
+    "and moves between points for 25 s. The data have 1 kHz and encoder steps of 1 um. They "
+    "were simulated by proximal steps of 0.05 ms. The library is `poly(1) + sign(x_dot)`. The "
+    "simulation error is that of another run, simulated from its force alone."
 )
 MASS, VISCOUS, DRY, OFFSET = 2.0, 8.0, 3.0, 0.4
 _STIFFNESS, _DAMPING = 2000.0, 80.0  # stiffness and damping of the controller

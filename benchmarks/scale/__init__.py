@@ -18,7 +18,6 @@ from benchmarks.revision import revision
 
 from . import _cost
 from ._page import page as page
-from ._page import render as render
 from ._tables import difference, fitted, in_process, size_of, tables
 from ._wide import WIDE
 

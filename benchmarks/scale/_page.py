@@ -9,23 +9,18 @@ from ._tables import GROUP_ROWS, RUN_ROWS
 from ._wide import WIDE
 
 _ABOUT = (
-    "The default fit of a pendulum: runs of 100 rows in Parquet files of a million rows, read in "
-    "chunks of 250,000 rows, on one thread. The peak memory is that of the process and includes "
-    "all libraries. Imports are not timed."
+    "A default fit of a pendulum, on one thread. The data are runs of 100 rows in Parquet files of "
+    "a million rows, read in chunks of 250,000 rows. The peak memory includes all imported "
+    "packages. The time does not include imports."
 )
-
-
-def render(record: dict[str, Any]) -> str:
-    """Return the section of the benchmarks page."""
-    return f"## Beyond memory\n\n{_ABOUT} See [Scale](scale.md).\n\n" + _fits(record["pieces"])
 
 
 def page(record: dict[str, Any]) -> str:
     """Return `docs/scale.md` with all recorded measurements."""
     pieces = record["pieces"]
     parts = [
-        "# Scale\n\nWritten by `python -m benchmarks scale` from `benchmarks/records/scale.json`. "
-        "Seconds are those of a machine with two cores.\n",
+        f"# Scale\n\n{_conclusion(pieces)}`python -m benchmarks scale` wrote this page, on a "
+        "machine with two cores.\n",
         f"## Rows\n\n{_ABOUT}\n\n{_fits(pieces)}",
         _workers(pieces.get("workers")),
         _moments(pieces.get("moments")),
@@ -33,6 +28,18 @@ def page(record: dict[str, Any]) -> str:
         _paper(pieces),
     ]
     return "\n".join(part for part in parts if part)
+
+
+def _conclusion(pieces: dict[str, Any]) -> str:
+    fits = _sizes(pieces)
+    if not fits:
+        return ""
+    last = fits[-1]
+    return (
+        f"A default fit of {last['rows']:.0e} rows takes {last['cpu']:.0f} CPU seconds and "
+        f"{last['memory']:.0f} MB. The time grows linearly with the rows, and the memory hardly "
+        "grows. "
+    )
 
 
 def _sizes(pieces: dict[str, Any]) -> list[dict[str, Any]]:
@@ -62,8 +69,8 @@ def _fits(pieces: dict[str, Any]) -> str:
         fixed, each = _line(fits)
         error = max(abs(fixed + each * fit["rows"] - fit["cpu"]) / fit["cpu"] for fit in fits)
         text += (
-            f"\nThe time is {fixed:.1f} s plus {1e6 * each:.2f} us per row, with an error of at "
-            f"most {100 * error:.0f}%.\n"
+            f"\nThe time is {fixed:.1f} s plus {1e6 * each:.2f} us per row. This formula has an "
+            f"error of at most {100 * error:.0f}%.\n"
         )
     return text
 
@@ -75,13 +82,13 @@ def _workers(piece: dict[str, Any] | None) -> str:
     share = two["worker_cpu"] / (two["worker_cpu"] + two["cpu"])
     memory = max(two["worker_memory"], two["memory"])
     return (
-        f"## Two workers\n\nOn {piece['rows']:.0e} rows, one worker takes {one['wall']:.1f} s of "
-        f"wall time and two take {two['wall']:.1f} s, a factor of {one['wall'] / two['wall']:.2f}. "
-        f"Workers use {100 * share:.0f}% of the CPU seconds, and no process uses more than "
-        f"{memory:.0f} MB. Coefficients differ from those of a single process by at most "
-        f"{piece['difference']:.1g}. If one of the two workers is killed after 40% of the time, "
-        f"the fit takes {killed['wall']:.1f} s, and the difference is at most "
-        f"{piece['killed_difference']:.1g}. Revision {piece['revision']}.\n"
+        f"## Two workers\n\nA fit of {piece['rows']:.0e} rows takes {one['wall']:.1f} s of wall "
+        f"time with one worker and {two['wall']:.1f} s with two, which is a speedup of "
+        f"{one['wall'] / two['wall']:.2f}. The workers use {100 * share:.0f}% of the CPU seconds, "
+        f"and no process uses more than {memory:.0f} MB. Coefficients differ from those of a "
+        f"single process by at most {piece['difference']:.1g}. If one of the two workers is killed "
+        f"after 40% of the time, the fit takes {killed['wall']:.1f} s and the difference is at "
+        f"most {piece['killed_difference']:.1g}. Measured at revision {piece['revision']}.\n"
     )
 
 
@@ -89,11 +96,11 @@ def _moments(piece: dict[str, Any] | None) -> str:
     if piece is None:
         return ""
     text = (
-        "## Computing moments\n\nRows are in memory. Each product of two columns counts once, and "
-        "the rate is relative to that of a matrix product measured at the same time. With few "
-        "columns, most of the time is spent on evaluating the terms. The moments for selection are "
-        f"summed in many cells. Revision {piece['revision']}.\n\n"
-        "| moments | columns | ns per row | share of the matrix product's rate |\n"
+        "## Computing moments\n\nMost of a fit consists of sums of products of columns (moments). "
+        "The table compares their rate, with rows in memory, with the rate of a matrix product. "
+        "With few columns, most of the time is spent on evaluating the terms. Measured at revision "
+        f"{piece['revision']}.\n\n"
+        "| moments | columns | ns per row | share of the rate of a matrix product |\n"
         "|---|---|---|---|\n"
     )
     for part in piece["moments"]:
@@ -107,7 +114,8 @@ def _wide(piece: dict[str, Any] | None) -> str:
     if piece is None:
         return ""
     text = (
-        f"## Many states and many terms\n\nDefault fits; revision {piece['revision']}.\n\n"
+        "## Many states and many terms\n\nDefault fits, measured at revision "
+        f"{piece['revision']}:\n\n"
         "| system | library | states | terms | rows | CPU s | peak MB | wrong terms |\n"
         "|---|---|---|---|---|---|---|---|\n"
     )
@@ -128,16 +136,14 @@ def _paper(pieces: dict[str, Any]) -> str:
     task, level = _cost.overhead(cost["clusters"])
     passes = sum(len(own) for own in fits[-1]["passes"].values()) + 2  # index and sample
     text = (
-        f"## Predicted scaling\n\nA fit makes {passes} passes over the data, including those that "
-        f"index runs and read a sample. A chunk of {GROUP_ROWS:,} rows returns "
-        f"{cost['bytes']['measuring'] / 1e6:.1f} MB in the measuring pass and "
-        f"{cost['bytes']['moments'] / 1e6:.1f} MB of moments. These sizes do not depend on the "
-        "number of rows. Results are summed in a tree, eight at a time. A task costs the scheduler "
-        f"{1e3 * task:.2f} ms, and a level of the tree costs {1e3 * level:.0f} ms, according to "
-        "the simulated clusters below. The network is assumed to transfer one gigabit per second, "
-        "and reading from a store to take as long as from the disk of this machine. The total is "
-        "the larger of the time of the workers and that of the scheduler, plus the tree and the "
-        f"part that runs on the client. Revision {cost['revision']}.\n\n"
+        "## Predicted scaling\n\nThe table predicts the time of fits on a cluster from "
+        f"measurements at revision {cost['revision']}. A fit makes {passes} passes over the data. "
+        f"A chunk of {GROUP_ROWS:,} rows returns {cost['bytes']['measuring'] / 1e6:.1f} MB in the "
+        f"first pass and {cost['bytes']['moments'] / 1e6:.1f} MB of moments. Results are summed in "
+        f"a tree, eight at a time. Each task costs the scheduler {1e3 * task:.2f} ms, and each "
+        f"level of the tree takes {1e3 * level:.0f} ms. The prediction assumes a network with one "
+        "gigabit per second, and a store that is as fast as the disk of this machine. The total is "
+        "the larger of the times of workers and scheduler, plus the times of tree and client.\n\n"
         "| rows | workers | workers s | scheduler s | tree s | client s | total | transferred |\n"
         "|---|---|---|---|---|---|---|---|\n"
     )
@@ -154,17 +160,15 @@ def _paper(pieces: dict[str, Any]) -> str:
         max_workers = each * GROUP_ROWS / (passes * task * 8 / 7)
         text += (
             f"\nWith chunks of {GROUP_ROWS:,} rows, a fit scales to about {max_workers:,.0f} "
-            "workers. With more, they finish chunks faster than the scheduler assigns new ones. "
-            "The limit grows in proportion to the size of the chunks, as far as memory permits. It "
-            "is a lower bound, because scheduler, workers and tree share one process here. With "
-            "few rows, the part that runs on the client dominates. The client and every worker "
-            f"store eight bytes per run: {8e11 / RUN_ROWS / 1e9:.0f} GB for 1e11 rows in runs of "
+            "workers. More workers finish chunks faster than the scheduler assigns new ones. "
+            "Larger chunks raise this limit in proportion. The client and every worker store eight "
+            f"bytes per run, which is {8e11 / RUN_ROWS / 1e9:.0f} GB for 1e11 rows in runs of "
             f"{RUN_ROWS}.\n"
         )
     text += (
-        "\nThe simulated clusters run the real scheduler and tree in one process. Their workers "
-        "sleep for 0.2 s per chunk and return 1 MB. The costs are fitted to some of the clusters "
-        "and checked on the others:\n\n"
+        "\nThe costs of tasks and tree come from simulated clusters: the real scheduler and tree "
+        "in one process, with workers that sleep for 0.2 s per chunk and return 1 MB. Some of the "
+        "clusters were not used for the fit and check the prediction:\n\n"
         "| workers | chunks | ideal s | measured s | predicted s | used for |\n"
         "|---|---|---|---|---|---|\n"
     )

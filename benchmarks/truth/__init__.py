@@ -7,9 +7,9 @@ from benchmarks._jobs import run_jobs, selected, with_results
 from benchmarks.revision import source_revision
 
 from ._cases import cases, hard_cases, harder_case
-from ._page import before, page, render
+from ._page import before, page
 
-__all__ = ["before", "cases", "hard_cases", "harder_case", "measure", "page", "render"]
+__all__ = ["before", "cases", "hard_cases", "harder_case", "measure", "page"]
 
 HARD_SEEDS = 4
 CPU_LIMIT = 300.0  # seconds for a fit with its summary

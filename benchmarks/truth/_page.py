@@ -19,15 +19,6 @@ TARGETS = (
 )
 
 
-def render(record: dict[str, Any]) -> str:
-    """Return the section of the benchmarks page."""
-    text = (
-        "## Are verdicts true?\n\nVerdicts on systems with known equations "
-        f"([details](truth.md)). {TARGETS} Revision {record['revision']}.\n\n"
-    )
-    return text + _verdicts(record["rows"], _halves)
-
-
 def page(record: dict[str, Any]) -> str:
     """Return the page with all cases."""
     rows = record["rows"]
@@ -37,29 +28,32 @@ def page(record: dict[str, Any]) -> str:
             "## Verdicts\n",
             f"{TARGETS}\n",
             _verdicts(rows, _halves),
+            "In the group *lacking*, the library lacks a true term. In *wrong physics*, a given "
+            "equation lacks a term. In *physics*, correct equations are given. In *steps*, an "
+            "input changes in steps. In *sparse*, runs have few samples. In *positions*, "
+            "velocities are not measured.\n",
             _verdicts(rows, lambda row: [row["group"]], "group"),
             _verdicts(rows, lambda row: [f"{100 * row['noise']:g}%"], "noise"),
             "## Probabilities of terms\n",
-            "The share of true terms among the terms with a probability in the summary, for "
-            "complete libraries. Target: in the bin from 90 to 99%, this share is within 5 "
-            "percentage points of the mean probability.\n",
+            "Terms of complete libraries are grouped by their probability in the summary. The last "
+            "column is the share of true terms. Target: in the bin from 90 to 99%, it differs from "
+            "the mean probability by at most 5 percentage points.\n",
             _calibration(rows),
             "## Intervals\n",
-            "The share of 95% intervals that contain the true value, for models with the true "
-            "terms. A constant counts as correlated if its correlation with another constant is "
-            "at least 0.9 at the Cramer-Rao bound. This column excludes chaotic systems. Target: "
-            "90 to 98%.\n",
+            "The table shows the share of 95% intervals that contain the true value, for models "
+            "with the true terms. Target: 90 to 98%. In the column *correlated*, the correlation "
+            "with another constant is at least 0.9 at the Cramer-Rao bound. This column excludes "
+            "chaotic systems.\n",
             _intervals(rows),
             "## Advice\n",
-            "Advice to a wrong model is helpful if it proposes a larger library or names "
-            "`explain`.\n",
+            "Advice on a wrong model is helpful if it proposes a larger library or `explain`.\n",
             _advice(rows),
             *_hard(record.get("hard", ())),
             "## CPU seconds\n",
             _seconds(rows),
-            "## Misjudged\n",
+            "## Wrong verdicts\n",
             _misjudged(rows),
-            "## Failed\n",
+            "## Failed fits\n",
             _failed(rows),
         ]
     )
@@ -68,7 +62,10 @@ def page(record: dict[str, Any]) -> str:
 def before(record: dict[str, Any]) -> str:
     """Return the section on an earlier revision."""
     rows = record["rows"]
-    text = f"## Earlier revision\n\nRevision {record['revision']}, {len(rows)} of the cases.\n\n"
+    text = (
+        "## Earlier revision\n\n"
+        f"For comparison, {len(rows)} of the cases at revision {record['revision']}:\n\n"
+    )
     return text + _verdicts(rows, _halves) + "\n" + _verdicts(rows, lambda r: [r["group"]], "group")
 
 
@@ -77,22 +74,30 @@ def _about(record: dict[str, Any]) -> str:
     systems = len({row["system"] for row in rows})
     return (
         "# Are verdicts true?\n\n"
-        f"Written by `python -m benchmarks truth`; revision {record['revision']} of the source. "
-        f"{len(rows)} cases of {systems} systems. Constants and initial states are drawn from a "
-        "seed. All fits are `og.OrthoReg(library=...)`, with `physics=...` in the group *physics*. "
-        "In the group *lacking*, the library lacks a term. In *wrong physics*, a given equation "
-        "lacks a term. In *positions*, velocities are not measured.\n\n"
+        f"{_conclusion(rows)} This page compares the verdicts, probabilities, intervals and "
+        f"advice of `model.summary(data)` with the truth, for {len(rows)} fits of {systems} "
+        "systems with known equations. Constants and initial states are random. `python -m "
+        f"benchmarks truth` wrote this page at revision {record['revision']}.\n\n"
+        "A model is *called correct* if its verdict is `explained`. Models are classified as:\n\n"
         "- **correct**: the model has the true terms, and every constant is within 3% of the "
         "truth or within three standard errors of the Cramer-Rao bound.\n"
-        "- **equivalent**: the model is not correct, but its equations without the residual "
-        "predict derivatives from other initial states. The error of each equation is at most "
-        "0.2% plus twice the relative noise, and at most 5%. These models count neither as "
-        "correct nor as wrong.\n"
+        "- **equivalent**: other terms, but the equations without the residual predict the "
+        "derivatives of runs from other initial states. The error of each equation is at most "
+        "0.2% plus twice the relative noise, and at most 5%.\n"
         "- **wrong**: all other models.\n\n"
-        "A model is *called correct* if its verdict is `explained`. Settings were chosen on the "
-        "development half. It contains the systems that were known to be misjudged when the "
-        "benchmark was made. The other systems are assigned by a hash of their names.\n"
+        "Settings of the package were chosen on the development half. This half includes all "
+        "systems with wrong verdicts at the time when the benchmark was made. A hash of the name "
+        "assigns the other systems to the halves.\n"
     )
+
+
+def _conclusion(rows: Sequence[Row]) -> str:
+    counts = {}
+    for kind in ("correct", "wrong"):
+        these = [row for row in rows if row.get("class") == kind]
+        called = sum(row["verdict"] == "explained" for row in these)
+        counts[kind] = f"{called} of {len(these)} {kind} models"
+    return f"{counts['correct']} and {counts['wrong']} are called correct."
 
 
 def _hard(rows: Sequence[Row]) -> list[str]:
@@ -100,15 +105,15 @@ def _hard(rows: Sequence[Row]) -> list[str]:
         return []
     return [
         "## Few and noisy rows\n",
-        f"{len(rows)} more cases with complete libraries, in which the data often do not determine "
-        "the terms. They have at most two runs, a fifth of the usual rows (at least 30), 5 to 20% "
-        "noise and four seeds. If the selected terms are correct with a probability below one "
-        "half, because other terms explain the data as well, the verdict is `noise-limited`.\n",
+        f"{_conclusion(rows)} In these {len(rows)} additional cases, the data often do not "
+        "determine the terms: there are at most two runs, a fifth of the usual rows (at least 30) "
+        "and 5 to 20% noise. Libraries are complete. If the selected terms are probably wrong, "
+        "because other terms explain the data as well, the verdict is `noise-limited`.\n",
         _verdicts(rows, _halves),
         _verdicts(rows, lambda row: [f"{100 * row['noise']:g}%"], "noise"),
-        "The share of true terms by their probability:\n",
+        "Share of true terms by probability:\n",
         _calibration(rows),
-        "The share of 95% intervals that contain the true value, for models with the true terms:\n",
+        "Share of 95% intervals that contain the true value, for models with the true terms:\n",
         _intervals(rows),
     ]
 
@@ -118,8 +123,9 @@ def _halves(row: Row) -> list[str]:
 
 
 def _verdicts(rows: Sequence[Row], labels: Callable[[Row], list[str]], what: str = "half") -> str:
-    lines = [[what, "cases", "correct", "called correct", "wrong", "called correct", "equivalent",
-              "called correct", "failed"]]  # fmt: skip
+    lines = [[what, "cases", "correct", "of these, called correct", "wrong",
+              "of these, called correct", "equivalent", "of these, called correct",
+              "failed"]]  # fmt: skip
     lines.append(["---"] * len(lines[0]))
     for label in _ordered(label for row in rows for label in labels(row)):
         here = [row for row in rows if label in labels(row)]

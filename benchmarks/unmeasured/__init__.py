@@ -6,10 +6,10 @@ from typing import Any
 from benchmarks._jobs import run_jobs, selected, with_results
 from benchmarks.revision import source_revision
 
-from ._page import page, render
+from ._page import page
 from ._ten import SYSTEMS
 
-__all__ = ["measure", "page", "render", "with_rows"]
+__all__ = ["measure", "page", "with_rows"]
 
 CPU_LIMIT = 300.0  # seconds for a case
 SEEDS = 5

@@ -71,15 +71,6 @@ ABOUT = {
 TEN = "identifiability: "
 
 
-def render(record: Row) -> str:
-    """Return the section of the benchmarks page."""
-    text = (
-        "## What is not in the table\n\nHidden states, constants per run, delays and maps, "
-        f"compared with targets ([details](unmeasured.md)). Revision {record['revision']}.\n\n"
-    )
-    return text + _overview(record["rows"])
-
-
 def page(record: Row) -> str:
     """Return the page with all cases."""
     rows = record["rows"]
