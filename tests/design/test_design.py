@@ -128,6 +128,30 @@ def test_signals_stay_within_amplitude_and_bandwidth():
         assert np.diff(times[np.flatnonzero(np.diff(wave))]).min() > 0.97
 
 
+def test_signals_stay_within_the_rate():
+    times, band = np.arange(0, 20, 0.05), Band(-1, 3, 0.5, 1.5)
+    waves = signals([band], times, 40, 0)[:, :, 0]
+    slopes = np.abs(np.diff(waves, axis=1)) / 0.05
+    assert slopes.max() <= 1.5 * (1 + 1e-9) and waves.min() >= -1 and waves.max() <= 3
+    assert (slopes.max(axis=1) > 0.75).all()  # the limit is used
+    full = waves[2::3]
+    changing = full[np.ptp(full, axis=1) > 0]
+    assert len(changing) > 5 and np.ptp(changing, axis=1).min() > 4 - 0.1  # up to a row's change
+    free = signals([Band(-1, 3, 0.5)], times, 40, 0)[:, :, 0]
+    assert np.array_equal(signals([Band(-1, 3, 0.5, 1e9)], times, 40, 0)[:, :, 0], free)
+
+
+def test_proposed_inputs_stay_within_all_limits(model):
+    limits = {"u": {"range": (-0.8, 0.6), "bandwidth": 0.5, "rate": 0.4}}
+    proposal = model.next_experiment({"x": (-0.5, 0.5)}, limits, horizon=8, step=STEP)
+    assert proposal.inputs.min() >= -0.8 and proposal.inputs.max() <= 0.6
+    assert np.abs(np.diff(proposal.inputs, axis=1)).max() <= 0.4 * STEP * (1 + 1e-9)
+    short = model.next_experiment({"x": (-0.5, 0.5)}, {"u": (-0.8, 0.6, 0.5)}, horizon=8, step=STEP)
+    long = {"u": {"range": (-0.8, 0.6), "bandwidth": 0.5}}
+    named = model.next_experiment({"x": (-0.5, 0.5)}, long, horizon=8, step=STEP)
+    assert np.array_equal(short.inputs, named.inputs)
+
+
 def swung(start, times, noise, seed):
     """Return a noisy run of a pendulum."""
     x = solve_ivp(lambda t, x: [x[1], -np.sin(x[0]) - 0.1 * x[1]], (0, times[-1]), start,
@@ -173,8 +197,10 @@ def test_the_table_has_inputs_and_expected_states(model, tmp_path):
     proposal = model.next_experiment(*ALLOWED, runs=2, horizon=2, step=STEP)
     proposal.to_csv(tmp_path / "next.csv")
     rows = list(csv.DictReader((tmp_path / "next.csv").read_text().splitlines()))
-    assert list(rows[0]) == ["run", "t", "u", "x_expected", "v_expected"]
+    assert list(rows[0]) == ["run", "t", "u", "x_expected", "v_expected", "outside_data"]
     assert len(rows) == 2 * 21 and rows[21]["run"] == "2"
+    outside = np.array([int(row["outside_data"]) for row in rows]).reshape(2, 21)
+    assert np.array_equal(outside, proposal.outside) and outside.any()
     assert float(rows[21]["x_expected"]) == pytest.approx(proposal.starts[1, 0])
     assert "Expected widths of intervals" in str(proposal)
     again = model.next_experiment(*ALLOWED, runs=2, horizon=2, step=STEP)
@@ -198,6 +224,11 @@ def test_allowed_ranges_of_states_hold(model):
         (({}, {}), {}, "inputs needs a range for each of 'u'"),
         (({}, {"u": (1, -1)}), {}, r"inputs\['u'\] must be a lowest and a highest"),
         (({}, {"u": (-1, 1, 0.0)}), {}, "bandwidth of inputs"),
+        (({}, {"u": (-1, 1, 0.5, 2)}), {}, r"optionally with a bandwidth and a rate: \{'range'"),
+        (({}, {"u": {"bandwidth": 2}}), {}, r"inputs\['u'\] must be a lowest"),
+        (({}, {"u": {"range": (-1, 1), "rate": -1}}), {}, "rate of inputs.* must be a positive"),
+        (({}, {"u": {"range": (-1, 1), "rates": 1}}), {}, "has 'rates'.* Did you mean 'rate'"),
+        (({}, {"u": (-1, 1), "w": (0, 1)}), {}, "inputs has 'w', which is not one of 'u'"),
         (({}, {"u": (-1, 1)}), {"goal": "constant"}, "Did you mean 'constants'"),
         (({}, {"u": (-1, 1)}), {"goal": "rivals"}, r"needs rivals=\[...\]"),
         (({}, {"u": (-1, 1)}), {"runs": 0}, "runs must be a whole number"),
@@ -234,7 +265,12 @@ def test_the_command_writes_the_table(model, tmp_path, capsys):
     assert run([*arguments, "--json"]) == 0
     entries = json.loads(capsys.readouterr().out)
     assert set(entries["expected_shrinkage"]) == {"b", "c", "k"} and len(entries["starts"]) == 2
-    assert run(["design", str(path), "--input", "u=low"]) == 2
-    assert "--input must be text such as 'u=-1..1'; got 'u=low'" in capsys.readouterr().err
+    limited = ["--input", "u=-1..1, bandwidth=0.5, rate=0.5", "--horizon", "4", "--json"]
+    assert run(["design", str(path), *limited]) == 0
+    inputs = np.array(json.loads(capsys.readouterr().out)["inputs"])
+    assert np.abs(np.diff(inputs, axis=1)).max() <= 0.5 * 0.05 * (1 + 1e-9)
+    for text in ("u=low", "u=-1..1, rate=fast", "=1..2", "u"):
+        assert run(["design", str(path), "--input", text]) == 2
+        assert "--input must be text such as 'u=-1..1'" in capsys.readouterr().err
     assert run(["design", str(path)]) == 2
     assert "'u'" in capsys.readouterr().err

@@ -29,13 +29,16 @@ def design(
     input: Annotated[
         list[str] | None,
         typer.Option(
-            help="Range of an input, and optionally its highest frequency: 'u=-1..1' or "
-            "'u=-1..1,0.5'."
+            help="Limits of an input: 'u=-1..1', or 'u=-1..1, bandwidth=0.5, rate=2' with the "
+            "highest frequency in cycles per time and the largest change per time. Repeat for "
+            "other inputs."
         ),
     ] = None,
     stay: Annotated[
         list[str] | None,
-        typer.Option(help="Range that a state must not leave: 'theta=-3..3'."),
+        typer.Option(
+            help="Range that a state must not leave: 'theta=-3..3'. Repeat for other states."
+        ),
     ] = None,
     runs: Annotated[int, typer.Option(min=1, help="Number of runs.")] = 3,
     horizon: Annotated[float, typer.Option(help="Duration of a run.")] = 10.0,
@@ -52,7 +55,10 @@ def design(
     rival: Annotated[
         list[Path] | None, typer.Option(help="Another model of the same data, for --goal rivals.")
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="CSV file for the proposed runs.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="CSV file to write: the inputs to apply and the expected states."),
+    ] = None,
     time: TimeColumn = None,
     group: GroupColumn = None,
     *,
@@ -63,8 +69,8 @@ def design(
     one_of(goal, _GOALS, "--goal")
     if out is not None:
         check_file(out, "next.csv")
-    ranges = [_ranges_in(texts, option) for texts, option in
-              ((start, "--start"), (input, "--input"), (stay, "--stay"))]  # fmt: skip
+    starts, stays = _ranges_in(start, "--start"), _ranges_in(stay, "--stay")
+    inputs = _inputs_in(input)
     with working("Starting"):
         from .. import load
         from ._work import runs_for
@@ -80,8 +86,8 @@ def design(
             noise = measured.plan.noise[columns]
         with working("Choosing runs"):
             experiment = fitted.next_experiment(
-                ranges[0], ranges[1], runs=runs, horizon=horizon, step=step, goal=goal,
-                rivals=[load(path) for path in rival or []], ranges=ranges[2], noise=noise,
+                starts, inputs, runs=runs, horizon=horizon, step=step, goal=goal,
+                rivals=[load(path) for path in rival or []], ranges=stays, noise=noise,
             )  # fmt: skip
         if out is not None:
             experiment.to_csv(out)
@@ -92,21 +98,44 @@ def design(
     console.print(experiment.text, markup=False, soft_wrap=True)
     if out is not None:
         print_files(console, [out])
+    elif experiment.inputs is not None:
+        console.print("Add --out next.csv to write the inputs to a table.", markup=False)
 
 
 def _ranges_in(texts: list[str] | None, option: str) -> dict[str, tuple[float, ...]]:
-    """Return the numbers of ranges such as 'u=-1..1,0.5' by name."""
+    """Return ranges such as 'theta=-2..2' by name."""
     result: dict[str, tuple[float, ...]] = {}
     for text in texts or []:
-        name, _, right = text.partition("=")
-        ends, _, bandwidth = right.partition(",")
-        low, dots, high = ends.partition("..")
-        try:
-            numbers = [float(low), float(high)] if dots else [float(low)]
-            numbers += [float(bandwidth)] if bandwidth else []
-        except ValueError:
-            numbers = []
-        if not name.strip() or not numbers:
-            raise InputError(f"{option} must be text such as 'u=-1..1'; got '{text}'.")
-        result[name.strip()] = tuple(numbers)
+        name, _, ends = text.partition("=")
+        if not name.strip() or not (numbers := _ends_in(ends)):
+            raise InputError(f"{option} must be text such as 'theta=-2..2'; got '{text}'.")
+        result[name.strip()] = numbers
     return result
+
+
+def _inputs_in(texts: list[str] | None) -> dict[str, dict[str, Any]]:
+    """Return limits of inputs such as 'u=-1..1, bandwidth=0.5, rate=2' by name."""
+    result: dict[str, dict[str, Any]] = {}
+    for text in texts or []:
+        first, *others = text.split(",")
+        name, _, ends = first.partition("=")
+        limits: dict[str, Any] = {"range": _ends_in(ends)}
+        for part in others:  # a number alone is the bandwidth
+            key, _, value = part.partition("=") if "=" in part else ("bandwidth", "", part)
+            limits[key.strip()] = _ends_in(value)[0] if len(_ends_in(value)) == 1 else ()
+        if not name.strip() or () in limits.values():
+            raise InputError(
+                f"--input must be text such as 'u=-1..1' or 'u=-1..1, bandwidth=0.5, rate=2'; got "
+                f"'{text}'."
+            )
+        result[name.strip()] = limits
+    return result
+
+
+def _ends_in(text: str) -> tuple[float, ...]:
+    """Return the numbers in '-2..2' or '2', nothing if there are others."""
+    low, dots, high = text.partition("..")
+    try:
+        return (float(low), float(high)) if dots else (float(low),)
+    except ValueError:
+        return ()

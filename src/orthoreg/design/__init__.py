@@ -14,6 +14,7 @@ from ._limits import CYCLES as CYCLES
 from ._limits import MAX_PREDICTION_STD as MAX_PREDICTION_STD
 from ._limits import MAX_ROWS as MAX_ROWS
 from ._limits import MIN_VARIANCE as MIN_VARIANCE
+from ._signals import KINDS as KINDS
 from ._signals import Band as Band
 from ._signals import signals as signals
 from ._signals import spread_points as spread_points

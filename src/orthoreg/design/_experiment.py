@@ -4,7 +4,7 @@ import csv
 import io
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, final
 
@@ -20,8 +20,9 @@ class Experiment:
     """Runs to record next.
 
     `starts` (R, n) are initial states. `inputs` (R, T, m) are input signals at `times`, or None if
-    the model has no inputs. `predicted` (R, T, n) are the states that the model expects. `outside`
-    (R, T) marks the rows outside its training data, where these predictions are uncertain. For the
+    the model has no inputs. `signals` are the kinds of these signals, such as "steps". `predicted`
+    (R, T, n) are the states that the model expects. `outside` (R, T) marks the rows outside its
+    training data, where these predictions are uncertain. For the
     goal "constants", `expected_shrinkage` contains the expected width of each interval after the
     runs, as a fraction of its present width. For the goal "rivals", `separation` is the expected
     difference between the models in standard deviations. For the goal "coverage", `coverage` is the
@@ -42,24 +43,18 @@ class Experiment:
     separation: float | None = None
     coverage: float | None = None
     time_name: str = "t"
+    signals: tuple[str, ...] = ()
+    units: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def text(self) -> str:
         """A description of the experiment."""
-        lines = []
-        for r, start in enumerate(self.starts):
-            states = ", ".join(
-                f"{name} = {value:.3g}" for name, value in zip(self.state_names, start, strict=True)
-            )
-            inputs = f", with {', '.join(self.input_names)} as in the table" * bool(
-                self.input_names
-            )
-            share = self.outside[r].mean()
-            beyond = f"; {100 * share:.0f}% of it is outside the training data" * bool(share)
-            lines.append(f"Run {r + 1}: start at {states}{inputs}{beyond}.")
+        lines = [f"Run {r + 1}: {self.run_text(r)}" for r in range(len(self.starts))]
         if self.expected_shrinkage:
             parts = [f"{name} {100 * v:.0f}%" for name, v in self.expected_shrinkage.items()]
-            lines.append(f"Expected widths of intervals, relative to now: {', '.join(parts)}.")
+            text = f"Expected widths of intervals, relative to now: {', '.join(parts)}"
+            also = ", if the equations also hold outside the training data"
+            lines.append(f"{text}{also * bool(self.outside.any())}.")
         if self.separation is not None:
             lines.append(
                 f"The models are expected to differ by {self.separation:.1f} standard deviations."
@@ -67,6 +62,32 @@ class Experiment:
         if self.coverage is not None:
             lines.append(f"The mean distance from what is known is {self.coverage:.2f}.")
         return "\n".join(lines)
+
+    def run_text(self, r: int) -> str:
+        """Return a sentence on one run: start, input signals, and rows outside the training
+        data."""
+        states = ", ".join(
+            f"{name} = {value:.3g}{self._unit(name)}"
+            for name, value in zip(self.state_names, self.starts[r], strict=True)
+        )
+        parts = [f"start at {states}"]
+        for j, name in enumerate(self.input_names):
+            assert self.inputs is not None
+            low, high = self.inputs[r, :, j].min(), self.inputs[r, :, j].max()
+            unit = self._unit(name)
+            if low == high:
+                parts.append(f"hold {name} = {low:.3g}{unit}")
+            else:
+                parts.append(
+                    f"apply {self.signals[r]} of {name} from {low:.3g} to {high:.3g}{unit}"
+                )
+        count, rows = int(self.outside[r].sum()), len(self.times)
+        which = "All" if count == rows else f"{count} of its {rows}"
+        beyond = f" {which} rows are outside the training data."
+        return f"{' and '.join(parts)}.{beyond * bool(count)}"
+
+    def _unit(self, name: str) -> str:
+        return f" {self.units[name]}" if self.units.get(name) else ""
 
     def __str__(self) -> str:
         return self.text
@@ -81,6 +102,7 @@ class Experiment:
             ],
             "inputs": None if self.inputs is None else self.inputs.tolist(),
             "input_names": list(self.input_names),
+            "signals": list(self.signals),
             "outside": self.outside.mean(axis=1).tolist(),
             "expected_shrinkage": dict(self.expected_shrinkage),
             "separation": self.separation,
@@ -90,15 +112,22 @@ class Experiment:
     def to_csv(self, path: str | os.PathLike[str]) -> None:
         """Write a table with one row per time of each run. It contains the inputs to apply and, in
         columns such as theta_expected, the states that the model expects. The first row of a run
-        contains its initial state."""
+        contains its initial state. The column outside_data is 1 where the expected states are
+        outside the training data, otherwise 0."""
         buffer = io.StringIO()
         writer = csv.writer(buffer, lineterminator="\n")
-        expected = [f"{name}_expected" for name in self.state_names]
-        writer.writerow(["run", self.time_name, *self.input_names, *expected])
+        names = [(name, name) for name in (self.time_name, *self.input_names)]
+        names += [(f"{name}_expected", name) for name in self.state_names]
+        columns = [
+            f"{column} [{self.units[name]}]" if self.units.get(name) else column
+            for column, name in names
+        ]
+        writer.writerow(["run", *columns, "outside_data"])
         for r in range(len(self.starts)):
             for k, time in enumerate(self.times):
                 inputs = [] if self.inputs is None else self.inputs[r, k].tolist()
                 row = [time, *inputs, *self.predicted[r, k].tolist()]
-                writer.writerow([r + 1, *(f"{value:.10g}" for value in row)])
+                numbers = [f"{value:.10g}" for value in row]
+                writer.writerow([r + 1, *numbers, int(self.outside[r, k])])
         with atomic_write(Path(path)) as stream:
             stream.write(buffer.getvalue().encode())

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any, final
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 from .. import design
 from .._common.errors import InputError, quoted, suggestion
@@ -15,6 +15,7 @@ from ..matching import MATCH_GROWTH, RunSensitivities, run_sensitivities
 from .model import AbstractModel
 
 GOALS = ("constants", "rivals", "coverage")
+INPUT_LIMITS = ("range", "bandwidth", "rate")
 
 
 @final
@@ -37,16 +38,20 @@ class Request:
 @final
 @dataclass(frozen=True, eq=False)
 class _Candidates:
-    """Candidate runs that the model completes within all limits."""
+    """Candidate runs that the model completes within all limits; `kinds` of their signals."""
 
     times: Float[np.ndarray, " T"]
     starts: Float[np.ndarray, "B n"]
     inputs: Float[np.ndarray, "B T m"] | None
     states: Float[np.ndarray, "B T n"]
+    kinds: Int[np.ndarray, " B"]
 
     def only(self, chosen: Any) -> "_Candidates":
         inputs = None if self.inputs is None else self.inputs[chosen]
-        return replace(self, starts=self.starts[chosen], inputs=inputs, states=self.states[chosen])
+        return replace(
+            self, starts=self.starts[chosen], inputs=inputs, states=self.states[chosen],
+            kinds=self.kinds[chosen],
+        )  # fmt: skip
 
 
 def next_experiment(model: AbstractModel, request: Request) -> design.Experiment:
@@ -79,6 +84,8 @@ def next_experiment(model: AbstractModel, request: Request) -> design.Experiment
         separation=separated,
         coverage=covered,
         time_name=model.schema_.time_name,
+        signals=tuple(design.KINDS[k] for k in picked.kinds) if picked.inputs is not None else (),
+        units=model.units_,
     )
 
 
@@ -111,6 +118,8 @@ def _check(model: AbstractModel, request: Request) -> None:
             f"A run may have at most {design.MAX_ROWS} rows; horizon={request.horizon:g} and "
             f"step={request.step:g} give {request.horizon / request.step:.0f}. Increase step."
         )
+    for name in request.inputs:
+        _check_name(name, schema.measured_inputs, "inputs")
     missing = [name for name in schema.measured_inputs if name not in request.inputs]
     if missing:
         raise InputError(f"inputs needs a range for each of {quoted(missing)}, such as (-1, 1).")
@@ -122,26 +131,69 @@ def _check(model: AbstractModel, request: Request) -> None:
 
 
 def _ranges(
-    given: Mapping[str, Any], names: Sequence[str], what: str, sizes: tuple[int, ...] = (2,)
-) -> dict[str, np.ndarray]:
+    given: Mapping[str, Any], names: Sequence[str], what: str
+) -> dict[str, tuple[float, float]]:
     """Return checked ranges by name."""
     result = {}
     for name, ends in given.items():
-        if name not in names:
-            raise InputError(
-                f"{what} has '{name}', which is not one of {quoted(names)}."
-                f"{suggestion(name, names)}"
-            )
-        pair = np.atleast_1d(as_numbers(ends, f"{what}['{name}']"))
-        if pair.shape == (1,):
-            pair = np.repeat(pair, 2)
-        if pair.shape[0] not in sizes or not np.isfinite(pair).all() or pair[0] > pair[1]:
-            raise InputError(
-                f"{what}['{name}'] must be a lowest and a highest value, such as (-1, 1); "
-                f"got {ends!r}."
-            )
-        result[name] = pair
+        _check_name(name, names, what)
+        problem = InputError(
+            f"{what}['{name}'] must be a lowest and a highest value, such as (-1, 1); got {ends!r}."
+        )
+        result[name] = _ends(ends, problem)
     return result
+
+
+def _check_name(name: str, names: Sequence[str], what: str) -> None:
+    if name not in names:
+        raise InputError(
+            f"{what} has '{name}', which is not one of {quoted(names)}.{suggestion(name, names)}"
+            if names
+            else f"{what} has '{name}', but the model has no {what}."
+        )
+
+
+def _band(name: str, given: Any, horizon: float, step: float) -> design.Band:
+    """Return the limits of an input. Frequencies have at least four rows per period."""
+    problem = InputError(
+        f"inputs['{name}'] must be a lowest and a highest value, such as (-1, 1), optionally with "
+        f"a bandwidth and a rate: {{'range': (-1, 1), 'bandwidth': 0.5, 'rate': 2}}; got {given!r}."
+    )
+    if not isinstance(given, Mapping):
+        ends = np.atleast_1d(as_numbers(given, f"inputs['{name}']"))
+        given = {"range": ends[:2], **({"bandwidth": ends[2]} if ends.shape == (3,) else {})}
+        if ends.shape not in ((1,), (2,), (3,)):
+            raise problem
+    unknown = [key for key in given if key not in INPUT_LIMITS]
+    if unknown:
+        raise InputError(
+            f"inputs['{name}'] has '{unknown[0]}', which is not one of {quoted(INPUT_LIMITS)}."
+            f"{suggestion(str(unknown[0]), INPUT_LIMITS)}"
+        )
+    if "range" not in given:
+        raise problem
+    limits = {"bandwidth": design.CYCLES / horizon, "rate": np.inf}
+    limits |= {key: value for key, value in given.items() if key != "range"}
+    low, high = _ends(given["range"], problem)
+    for key in ("bandwidth", "rate"):
+        value = as_numbers(limits[key], f"{key} of inputs['{name}']")
+        if value.shape != () or not value > 0:
+            raise InputError(f"The {key} of inputs['{name}'] must be a positive number.")
+        limits[key] = float(value)
+    return design.Band(low, high, min(limits["bandwidth"], 0.25 / step), limits["rate"])
+
+
+def _ends(given: Any, problem: InputError) -> tuple[float, float]:
+    """Return a lowest and a highest value; both are equal if there is only one."""
+    try:
+        ends = np.atleast_1d(as_numbers(given, "a range"))
+    except InputError:
+        raise problem from None
+    if ends.shape == (1,):
+        ends = np.repeat(ends, 2)
+    if ends.shape != (2,) or not np.isfinite(ends).all() or ends[0] > ends[1]:
+        raise problem
+    return float(ends[0]), float(ends[1])
 
 
 def _candidates(model: AbstractModel, request: Request) -> _Candidates:
@@ -157,14 +209,10 @@ def _candidates(model: AbstractModel, request: Request) -> _Candidates:
     times = np.arange(int(round(request.horizon / request.step)) + 1) * request.step
     count = design.CANDIDATES
     starts = design.spread_points(low, high, count)
-    bands = []
-    allowed = _ranges(request.inputs, schema.measured_inputs, "inputs", (2, 3))
-    for name in schema.measured_inputs:
-        pair = allowed[name]
-        bandwidth = pair[2] if len(pair) > 2 else design.CYCLES / request.horizon
-        if bandwidth <= 0:
-            raise InputError(f"The bandwidth of inputs['{name}'] must be positive.")
-        bands.append(design.Band(pair[0], pair[1], min(bandwidth, 0.25 / request.step)))
+    bands = [
+        _band(name, request.inputs[name], request.horizon, request.step)
+        for name in schema.measured_inputs
+    ]
     inputs = design.signals(bands, times, count, request.seed) if bands else None
     with np.errstate(all="ignore"):
         rollout = model.simulate(starts, times, inputs)
@@ -173,7 +221,8 @@ def _candidates(model: AbstractModel, request: Request) -> _Candidates:
     for name, pair in _ranges(request.ranges or {}, names, "ranges").items():
         column = states[:, :, names.index(name)]
         fine &= ((column >= pair[0]) & (column <= pair[1])).all(axis=1)
-    result = _Candidates(times, starts, inputs, states)
+    kinds = np.arange(count) % len(design.KINDS)
+    result = _Candidates(times, starts, inputs, states, kinds)
     if model.field_.has_residual and request.goal != "coverage" and fine.any():
         inside = ~_outside(model, result.only(fine)).any(axis=1)
         if inside.any():

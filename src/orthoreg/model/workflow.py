@@ -226,8 +226,11 @@ class AbstractWorkflow(AbstractReading):
             velocity of a position starts at zero, and any other state starts in the middle of the
             data.
         inputs
-            allowed range of each input, by name, and its highest frequency in cycles per time if
-            it is limited: {"u": (-1, 1, 0.5)}. Signals are multisines and steps.
+            allowed range of each input, by name: {"u": (-1, 1)}. The bandwidth (highest frequency
+            in cycles per time) and the rate (largest change per time) may be limited as well:
+            {"u": {"range": (-1, 1), "bandwidth": 0.5, "rate": 2}}. Signals are multisines and
+            steps, or ramps if the rate is limited. (-1, 1, 0.5) is short for a range and a
+            bandwidth.
         runs
             number of runs.
         horizon, step
