@@ -71,7 +71,7 @@ def test_columns_are_converted_to_the_units_of_the_fit(folder, tmp_path, capsys)
     assert "warning" not in printed.err
     (tmp_path / "kg.csv").write_text("\n".join(["time [s];x [kg]", *rows(1.0)]) + "\n")
     assert run(["evaluate", model, str(tmp_path / "kg.csv"), "--time", "time"]) == 2
-    assert "from kg to m, which are units of unlike quantities" in capsys.readouterr().err
+    assert "from kg to m: these units measure different quantities" in capsys.readouterr().err
 
 
 def test_other_units_than_those_of_the_fit_are_warned_of_without_pint(

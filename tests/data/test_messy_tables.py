@@ -275,7 +275,7 @@ def test_cells_that_are_absent_from_a_frame_are_bridged_on_request(absent):
 
 
 def test_what_is_no_table_is_named():
-    with pytest.raises(DataError, match="path must be that of a file, or a table: .*; got int"):
+    with pytest.raises(DataError, match="path must be a file name or a table .*; got int"):
         read_table(3, "t", ["x"])
 
 

@@ -11,7 +11,7 @@ def test_a_dead_time_is_named(data: og.Dataset):
     summary = og.OrthoReg("poly(1)", og.Zero()).fit(data).summary(data)
     first = summary.advice[0]
     assert first.code == "dead-time"
-    assert first.text.startswith("u acts later than it was recorded: delayed by about")
+    assert first.text.startswith("u acts later than it was recorded: a delay of about")
     assert 'library="poly(1) + u(t - tau)"' in first.text
 
 

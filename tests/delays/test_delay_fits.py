@@ -149,7 +149,7 @@ def test_exports_write_the_delay_or_refuse(tmp_path: Path):
     assert f"delay(u, {tau!r})" in model.to_modelica()
     assert f"u(t - {tau:.10g})" in model.to_c() and f"u(t - {tau:.10g})" in model.to_python()
     assert rf"u\left(t - {tau:.4f}\right)" in model.to_latex()[1]
-    with pytest.raises(InputError, match="cannot hold a delay"):
+    with pytest.raises(InputError, match="cannot contain a delay"):
         model.to_fmu(tmp_path / "model.fmu")
     names: dict = {}
     exec(model.to_python(), names)

@@ -37,7 +37,7 @@ def test_an_overlapping_residual_calls_for_orthogonality():
 
 def test_a_notable_orthogonal_residual_is_explained_once():
     notes = certificate_notes([row(), row()], (), is_selected=True)
-    assert len(notes) == 1 and "the coefficient of this term absorbs part of it" in notes[0]
+    assert len(notes) == 1 and "the term's coefficient absorbs part of it" in notes[0]
     assert certificate_notes([row(residual_share=0.001)], (), is_selected=True) == []
 
 

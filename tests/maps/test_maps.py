@@ -283,7 +283,7 @@ def test_exports_name_the_next_state_or_refuse(fitted):
     assert model.to_latex()[0].startswith("x_{k+1} = ")
     assert "<mi>k</mi><mo>+</mo><mn>1</mn>" in model.to_mathml()[0]
     for refused in (model.to_modelica, model.to_jax, lambda: model.to_fmu("x.fmu")):
-        with pytest.raises(og.InputError, match="is for flows, and this model is a map"):
+        with pytest.raises(og.InputError, match="is for flows, but this model is a map"):
             refused()
 
 

@@ -145,7 +145,7 @@ def test_a_model_from_a_file_has_the_same_path(found, pendulum_model, pendulum_r
     loaded = og.load(tmp_path / "m.orthoreg")
     again = collect(loaded, pendulum_runs)
     assert plain_chart(again.paths) == plain_chart(found.paths)
-    with pytest.raises(InputError, match="a model file do not have them"):
+    with pytest.raises(InputError, match="models from files lack"):
         og.bootstrap(loaded)
 
 

@@ -118,7 +118,7 @@ def test_what_cannot_be_chosen_again_is_refused(tmp_path):
     with pytest.raises(InputError, match="adapted model"):
         og.bootstrap(fitted.adapt(x, 2 * y))
     fitted.save(tmp_path / "m.orthoreg")
-    with pytest.raises(InputError, match="a model file do not have them"):
+    with pytest.raises(InputError, match="models from files lack"):
         og.bootstrap(og.load(tmp_path / "m.orthoreg"))
     with pytest.raises(InputError, match="needs a model whose fit used a selection"):
         og.bootstrap(model(sparsity=0.1).fit(x, y))

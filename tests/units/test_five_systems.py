@@ -227,8 +227,8 @@ def test_the_command_line_writes_units(tmp_path, capsys):
     ("units", "words"),
     [
         ("theta", "--units must be units of columns"),
-        ("theta=kg", "unlike quantities"),
-        ("rad->s", "unlike quantities"),
+        ("theta=kg", "different quantities"),
+        ("rad->s", "different quantities"),
         ("theta=furlong/fortnight/x", "not a known unit"),
     ],
 )

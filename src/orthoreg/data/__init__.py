@@ -1,4 +1,4 @@
-"""Measurements: runs of a system with checked times, states and inputs, and tables of them."""
+"""Measurements: runs of a system with checked times, states and inputs, and their tables."""
 
 from ._assembly import concatenate as concatenate
 from ._checks import as_numbers as as_numbers

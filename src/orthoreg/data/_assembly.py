@@ -1,5 +1,6 @@
-"""Construction of a `Dataset` from arrays, other datasets, and positions with estimated
-velocities."""
+"""Build a `Dataset` from arrays, from other datasets, or from positions with estimated
+velocities.
+"""
 
 import warnings
 from collections.abc import Mapping, Sequence
@@ -36,7 +37,10 @@ def from_arrays(
     units: Mapping[str, str] | None,
     argument: str = "x",
 ) -> dict[str, Any]:
-    """Return the arguments of `Dataset.checked`. `argument` is the name of the states' argument."""
+    """Return the arguments of `Dataset.checked`.
+
+    `argument` is the name that messages use for the states.
+    """
     runs = _run_arrays(x, argument)
     names = _column_names(x) if names is None else names
     lengths = [len(run) for run in runs]
@@ -84,7 +88,7 @@ def from_positions(
     velocity_of: Mapping[str, str] | None,
     units: Mapping[str, str] | None,
 ) -> dict[str, Any]:
-    """Return the arguments of `Dataset.checked` for positions and other measured states."""
+    """Return the arguments of `Dataset.checked` for positions and further measured states."""
     parts = from_arrays(_column(q), t, _column(u), names, None, input_names, units, "q")
     positions = parts["state_names"]
     if states is not None:
@@ -115,8 +119,9 @@ def from_positions(
 def _names(
     names: Sequence[str] | None, argument: str, array_name: str, count: int
 ) -> tuple[str, ...]:
-    """Return one name for each column: the given names, or the letter of the argument with a
-    number."""
+    """Return one name per column: the given names, or the first letter of the argument with a
+    number.
+    """
     letter = "x" if array_name == "states" else array_name
     result = check_names(
         [f"{letter}{i}" for i in range(count)] if names is None else names, argument
@@ -206,7 +211,7 @@ def _times(t: Any, lengths: list[int], n_columns: int, argument: str) -> list[np
 def _matching(
     value: Any, argument: str, lengths: list[int], states_argument: str = "x"
 ) -> np.ndarray | None:
-    """Return an array that accompanies the states, joined over runs."""
+    """Return the inputs or derivatives that accompany the states, joined over runs."""
     if value is None:
         return None
     runs = _run_arrays(value, argument)
@@ -226,7 +231,7 @@ def _matching(
 
 
 def concatenate(parts: "Sequence[Dataset]") -> "Dataset":
-    """Join the runs of several datasets of the same system."""
+    """Return one dataset with the runs of several datasets of the same system."""
     if not parts:
         raise DataError("At least one dataset is needed; the list is empty.")
     first = parts[0]
@@ -299,7 +304,10 @@ def _joined_marks(parts: "Sequence[Dataset]") -> Bool[np.ndarray, "N n"] | None:
 
 
 def split_at_gaps(data: "Dataset", gap: float | int) -> "Dataset":
-    """Return the data with runs cut at gaps, with a warning; unchanged if they have derivatives."""
+    """Return the data with runs cut at gaps, and warn about the gaps.
+
+    Data with derivatives are returned unchanged.
+    """
     if data.derivatives is not None:
         return data
     offsets, counts = cut_at_gaps(data.times, data.offsets, gap)
@@ -325,8 +333,10 @@ def split_at_gaps(data: "Dataset", gap: float | int) -> "Dataset":
 
 
 def with_covariates(data: "Dataset", values: Mapping[str, Any]) -> "Dataset":
-    """Return the data with these covariates, given as one value per run or per row. A value that is
-    missing in some rows of a run is filled in from its other rows."""
+    """Return the data with covariates, given as one value per run or per row.
+
+    A value that is missing in some rows of a run is taken from the run's other rows.
+    """
     names = check_names(list(values), "covariates")
     taken = [name for name in names if name in (data.time_name, *data.variable_names)]
     if taken:
@@ -359,7 +369,7 @@ def with_covariates(data: "Dataset", values: Mapping[str, Any]) -> "Dataset":
 
 
 def named_positions(positions: Any) -> dict[str, str | None]:
-    """Return the velocity column of each position, None if it was not measured."""
+    """Return the velocity column of each position, or None for a velocity that was not measured."""
     if isinstance(positions, Mapping):
         check_names(list(positions), "positions")
         return {str(name): None if v is None else str(v) for name, v in positions.items()}
@@ -367,7 +377,7 @@ def named_positions(positions: Any) -> dict[str, str | None]:
 
 
 def check_order(order: Any, positions: Any, is_map: bool = False) -> int:
-    """Return the order of the equations of positions; raise DataError if it is not supported."""
+    """Return the order of the equations of positions. Raise DataError if it is not supported."""
     orders = range(2, limits.MAX_ORDER + 1)
     if isinstance(order, bool) or not isinstance(order, int) or order not in orders:
         raise DataError(f"order must be a whole number from 2 to {orders[-1]}; got {order!r}.")
@@ -382,8 +392,11 @@ def check_order(order: Any, positions: Any, is_map: bool = False) -> int:
 def rates_of(
     data: "Dataset", positions: Mapping[str, str | None], order: int = 2
 ) -> dict[str, str]:
-    """Return the name of the derivative of each position. In equations of higher order, also return
-    the names of the derivatives of its derivatives, except the last one."""
+    """Return the name of the derivative of each position.
+
+    For equations of a higher order, also return the names of the further derivatives, except the
+    last.
+    """
     taken = {data.time_name, data.group_name, *data.variable_names}
     rates: dict[str, str] = {}
     states = list(positions)
@@ -396,7 +409,9 @@ def rates_of(
 
 
 def rate_polynomial(data: "Dataset", rates: Mapping[str, str]) -> tuple[int, int] | None:
-    """Return the polynomial (window, degree) that estimates derivatives that were not measured."""
+    """Return the polynomial (window, degree) that estimates the derivatives in `rates`, or None if
+    all were measured.
+    """
     sample = data.sample
     columns = [
         data.state_names.index(state)
@@ -411,10 +426,10 @@ def rate_polynomial(data: "Dataset", rates: Mapping[str, str]) -> tuple[int, int
 def with_rates(
     data: "Dataset", rates: Mapping[str, str], polynomial: tuple[int, int] | None
 ) -> dict[str, Any]:
-    """Return the parts of a `Dataset` that change if `rates` are derivatives of its states.
+    """Return the parts of a `Dataset` that change if `rates` become derivatives of its states.
 
-    Positions come first, then the derivatives, order by order, then all other states. Derivatives
-    without a column are estimated by `polynomial`.
+    Positions come first, then their derivatives by order, then all other states. `polynomial`
+    estimates derivatives without a column.
     """
     names = data.state_names
     columns = {name: data.states[:, [names.index(name)]] for name in names}
@@ -436,7 +451,7 @@ def with_rates(
 
 
 def _filled(data: "Dataset", order: Sequence[str]) -> np.ndarray | None:
-    """Return the mask of filled-in values for states in this order."""
+    """Return the mask of filled-in values, with the states in this order."""
     if data.filled is None:
         return None
     result = np.zeros((len(data.filled), len(order)), dtype=bool)
@@ -447,7 +462,7 @@ def _filled(data: "Dataset", order: Sequence[str]) -> np.ndarray | None:
 
 
 def _check_lengths(data: "Dataset") -> None:
-    """Raise an error if a run is too short for a derivative."""
+    """Raise an error if a run is too short for an estimate of a derivative."""
     short = np.flatnonzero(data.run_lengths < MIN_VELOCITY_ROWS)
     if short.size:
         run = int(short[0])
@@ -460,7 +475,7 @@ def _check_lengths(data: "Dataset") -> None:
 
 
 def _unlimited(data: "Dataset", columns: list[int]) -> Float[np.ndarray, "N k"]:
-    """Return these columns with smooth curves in place of values at the limits of sensors."""
+    """Return these columns with values at the limits of sensors replaced by smooth curves."""
     x = data.states[:, columns]
     low, high = find_range_limits(data.times, x, data.offsets)
     clipped = (x >= high).astype(np.int8) - (x <= low)
@@ -474,8 +489,10 @@ def _free_name(name: str, taken: set[str | None]) -> str:
 
 
 def _units(data: "Dataset", rates: Mapping[str, str]) -> dict[str, str]:
-    """Return all units, including units of derivatives if the units of position and time are
-    known."""
+    """Return all units.
+
+    The units of derivatives follow from those of positions and time if these are known.
+    """
     units, time = dict(data.units), data.units.get(data.time_name)
     for state, rate in rates.items():
         if time and state in units:

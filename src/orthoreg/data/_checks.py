@@ -15,26 +15,29 @@ from ..smoothing import MIN_VELOCITY_ROWS, Offsets, Times, Values
 from . import _limits as limits
 
 MAX_VALUE = 1e150
-"""Largest magnitude of a value. The square of a much larger value is not finite."""
+"""Largest allowed magnitude of a value. The square of a much larger value is not finite."""
 
 MIN_VALUE = 1e-100
-"""Smallest allowed maximum of a nonzero column. Squares of residuals of relative size 1e-16, and
-terms of third order, then still have all their digits; the smallest such number is 2e-308."""
+"""Smallest allowed maximum of a nonzero column.
+
+Squares of residuals of relative size 1e-16, and terms of third order, then keep all their digits;
+the smallest such number is 2e-308.
+"""
 
 _DATE_ADVICE = "Convert them to seconds (or days) since the start of each run."
 DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}|\d{1,2}:\d{2}")
 DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
 
-_MAX_SHOWN_ROWS = 3  # row numbers in a message
+_MAX_SHOWN_ROWS = 3  # maximum number of rows that a message lists
 
 
 @final
 @dataclass(frozen=True)
 class Locator:
-    """Describes rows of a flat array in the user's terms.
+    """Describe rows of a flat array in the user's terms.
 
-    `row_of` maps an index to the number that the user sees: a line of a file or a row of an array.
-    `source_of` maps it to the file if there are several. `can_repair` is true for `read_table`.
+    `row_of` maps an index to the number that the user sees, a line of a file or a row of an array.
+    `source_of` maps it to a file if there are several files. `can_repair` is true for `read_table`.
     """
 
     source: str
@@ -53,7 +56,7 @@ class Locator:
 
 
 def as_numbers(value: Any, argument: str) -> Float[np.ndarray, "..."]:
-    """Return a float64 copy of an array-like; text and ragged lists raise a `DataError`."""
+    """Return a float64 copy of an array-like. Raise DataError for text and ragged lists."""
     if isinstance(value, np.ma.MaskedArray):
         value = np.ma.filled(value.astype(np.float64), np.nan)
     if hasattr(value, "columns"):
@@ -84,7 +87,7 @@ def as_numbers(value: Any, argument: str) -> Float[np.ndarray, "..."]:
 
 
 def check_column(column: np.ndarray, name: str, at: Callable[[int], str]) -> None:
-    """Raise an error that names the first cell that is not a number."""
+    """Raise an error that names the first cell of a column that is not a number."""
     if column.dtype.kind in "fiub":
         return
     if column.dtype.kind in "mM":
@@ -92,7 +95,7 @@ def check_column(column: np.ndarray, name: str, at: Callable[[int], str]) -> Non
     cells = ["" if cell is None else str(cell).strip() for cell in column.tolist()]
     try:
         column.astype(np.float64)
-        if "_" not in "".join(cells):  # Python reads 1_000 as a number
+        if "_" not in "".join(cells):  # Python's `float` accepts 1_000
             return
     except (TypeError, ValueError):
         pass
@@ -114,7 +117,7 @@ def check_column(column: np.ndarray, name: str, at: Callable[[int], str]) -> Non
 
 
 def parse_number(text: str, decimal: str = ".") -> float | None:
-    """Return a text as a number, or None. Unlike in Python, 1_000 is not a number."""
+    """Return the number in a text, or None. Unlike Python's `float`, reject 1_000."""
     if decimal == "," and "." in text:
         return None
     try:
@@ -134,7 +137,7 @@ def _number_advice(text: str) -> str:
 def check_finite(
     values: Float[np.ndarray, "N columns"], names: Sequence[str], locator: Locator
 ) -> None:
-    """Raise an error for NaN, infinity and values that are too large."""
+    """Raise an error for NaN, infinity, and values that are too large."""
     if values.size and -MAX_VALUE <= values.min() and values.max() <= MAX_VALUE:
         return
     is_invalid = ~(np.abs(values) <= MAX_VALUE)
@@ -158,7 +161,7 @@ def check_finite(
 def check_not_tiny(
     values: Float[np.ndarray, "N columns"], names: Sequence[str], source: str
 ) -> None:
-    """Raise an error for columns whose squares would be rounded to zero."""
+    """Raise an error for columns so small that their squares would be rounded to zero."""
     for name, size in zip(names, np.abs(values).max(axis=0, initial=0.0), strict=True):
         if 0 < size < MIN_VALUE:
             raise DataError(
@@ -192,8 +195,9 @@ def check_increasing(
 def check_map(
     times: Times, offsets: Offsets, time_name: str, locator: Locator, *, has_rates: bool
 ) -> None:
-    """Raise an error unless rows can be those of a map: equal steps, no positions or
-    derivatives."""
+    """Raise an error unless the rows can be those of a map: equal steps, no positions or
+    derivatives.
+    """
     if has_rates:
         raise DataError(
             f"{locator.source}: a map (discrete=True) has neither positions nor derivatives; pass "
@@ -238,7 +242,9 @@ def _repeat_advice(
 def _return_advice(
     times: Float[np.ndarray, " T"], first: int, time_name: str, locator: Locator, grouped: bool
 ) -> str:
-    """Return advice on a run whose times go back: several runs, or unsorted rows."""
+    """Return advice on a run in which times go back: it is several runs, or its rows are not
+    sorted.
+    """
     rows = 1 + np.flatnonzero(np.diff(times) < 0)
     row_list = _row_list(rows + first, locator)
     if not restarts(times, rows).all():
@@ -255,13 +261,13 @@ def _return_advice(
 
 
 def restarts(times: Float[np.ndarray, " T"], rows: Int[np.ndarray, " k"]) -> Bool[np.ndarray, " k"]:
-    """Return whether each of these rows, at which times go back, starts a new run."""
+    """Return whether each of these rows, where times go back, is the start of a new run."""
     elapsed = np.maximum.accumulate(times)[rows - 1] - times[0]
     return times[rows] - times[0] <= limits.RESTART_SHARE * elapsed
 
 
 def _row_list(rows: Int[np.ndarray, " k"], locator: Locator) -> str:
-    """Return a short list such as 'lines 4, 6, 9 and 12 more'."""
+    """Return a list of row numbers such as 'lines 4, 6, 9 and 12 more'."""
     shown = ", ".join(str(locator.row_of(int(row))) for row in rows[:_MAX_SHOWN_ROWS])
     remainder = f" and {len(rows) - _MAX_SHOWN_ROWS} more" if len(rows) > _MAX_SHOWN_ROWS else ""
     return f"{locator.row_word}{'s' * (len(rows) > 1)} {shown}{remainder}"
@@ -285,7 +291,7 @@ def check_moving(
 
 
 def warn_constant(states: Values, names: Sequence[str], source: str) -> None:
-    """Warn about states that never change, because nothing can be learned from zero derivatives."""
+    """Warn about states that never change. Nothing can be learned about their dynamics."""
     if len(states) < 2:
         return
     constant = [
@@ -301,7 +307,7 @@ def warn_constant(states: Values, names: Sequence[str], source: str) -> None:
 
 
 def check_names(names: Sequence[str], argument: str) -> tuple[str, ...]:
-    """Return names as a tuple of distinct, non-empty strings."""
+    """Return the names as a tuple. Raise an error unless they are distinct, non-empty texts."""
     if isinstance(names, str):
         raise DataError(
             f"{argument} must be a list of names; got the text '{names}'. Write ['{names}']."
@@ -324,8 +330,8 @@ def check_names(names: Sequence[str], argument: str) -> tuple[str, ...]:
 def is_gap(times: Float[np.ndarray, " T"], multiple: float | int) -> Bool[np.ndarray, " steps"]:
     """Return whether each step is a gap.
 
-    A gap is longer than `multiple` times both the median of its neighbours (five on each side) and
-    the median of all steps.
+    A gap is longer than `multiple` times the median of its neighbours (five on each side), and
+    longer than `multiple` times the median of all steps.
     """
     return _is_long_step(times, multiple, np.median)
 
@@ -333,15 +339,16 @@ def is_gap(times: Float[np.ndarray, " T"], multiple: float | int) -> Bool[np.nda
 def cut_at_gaps(
     times: Times, offsets: Offsets, multiple: float | int = limits.GAP
 ) -> tuple[Int[np.ndarray, " more"], list[int]]:
-    """Cut runs at steps longer than `multiple` times each of their neighbours.
+    """Return the offsets of runs that are cut at gaps, and the number of parts of each run.
 
-    Joined recordings have such steps; random sampling times do not. Parts that are too short for
-    derivatives, and short bursts of samples, are not separated.
+    A gap is a step longer than `multiple` times each of its neighbours. Joined recordings have such
+    steps; random sampling times do not. Parts that are too short for derivatives, and short bursts
+    of samples, are not separated.
 
     Returns
     -------
     offsets, counts
-        offsets of the runs after cutting, and the number of parts of each run.
+        offsets of the runs after cutting, and the number of parts of each original run.
     """
     boundaries, counts = [], []
     for first, last in zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True):

@@ -1,5 +1,6 @@
-"""`ChunkedDataset`: runs that do not fit into memory and are read again in every pass, from tables,
-arrays on disk, iterators or Dask collections.
+"""`ChunkedDataset`: runs that do not fit into memory.
+
+Every pass reads them again, from tables, arrays on disk, iterators or Dask collections.
 """
 
 import shutil
@@ -32,14 +33,14 @@ Names = tuple[str, ...] | None
 @final
 @dataclass(frozen=True, eq=False)
 class ChunkedDataset:
-    """Runs of one system in chunks of whole runs, which are read in each pass over the data.
+    """Runs of one system in chunks of whole runs. Every pass over the data reads them again.
 
     `read_table(..., chunks=...)` returns a `ChunkedDataset`. Passes run in this process or on a
     cluster.
 
-    `read` makes a `Dataset` of each of the `keys`; `lengths` are the rows of the runs in each
+    `read` returns the `Dataset` of a key; `lengths` are the numbers of rows of the runs in each
     chunk. `sample` holds whole runs with about 131,072 rows. Forecasts, figures and summaries need
-    runs in memory; they use the sample and report this.
+    runs in memory, so they use the sample and say so.
 
     Parameters
     ----------
@@ -98,8 +99,8 @@ class ChunkedDataset:
     ) -> "ChunkedDataset":
         """Create a dataset from an array (runs, times, states) that is larger than memory.
 
-        The array may be a memory-mapped file, an array of zarr or h5py, or a Dask array, whose
-        chunks along the runs are used. Times have the shape (times,) or (runs, times).
+        The array may be a memory-mapped file, an array of zarr or h5py, or a Dask array. Chunks of
+        a Dask array along the runs are kept. Times have the shape (times,) or (runs, times).
 
         Parameters
         ----------
@@ -113,7 +114,7 @@ class ChunkedDataset:
         Returns
         -------
         data
-            read in each pass.
+            the dataset, which every pass reads again.
 
         Examples
         --------
@@ -125,9 +126,9 @@ class ChunkedDataset:
         shape = tuple(getattr(x, "shape", ()))
         if len(shape) != 3:
             raise DataError(
-                f"x must be an array (runs, times, states); it has shape {shape}. One long run is "
-                f"read in chunks from a table, and runs of different lengths by "
-                f"ChunkedDataset.from_runs."
+                f"x must be an array (runs, times, states); it has shape {shape}. Read one long "
+                "run in chunks from a table, and runs of different lengths with "
+                "ChunkedDataset.from_runs."
             )
         times = np.asarray(t, dtype=np.float64)
         given = (
@@ -145,10 +146,12 @@ class ChunkedDataset:
     def from_runs(
         cls, runs: Any, *, rows: int = CHUNK, folder: str | None = None
     ) -> "ChunkedDataset":
-        """Create a dataset from an iterable or a Dask bag of runs: `Dataset`, (x, t) or (x, t, u).
+        """Create a dataset from an iterable or a Dask bag of runs.
 
-        Runs of an iterable are written to `folder`, because every pass needs them again. If it is
-        omitted, a temporary folder is used and deleted with the data.
+        A run is a `Dataset`, (x, t) or (x, t, u).
+
+        Runs of an iterable are written to `folder`, because every pass needs them again. By
+        default, a temporary folder is used and deleted together with the data.
 
         Parameters
         ----------
@@ -157,12 +160,12 @@ class ChunkedDataset:
         rows
             approximate number of rows of a chunk.
         folder
-            where chunks are written.
+            folder for the chunks.
 
         Returns
         -------
         data
-            read in each pass.
+            the dataset, which every pass reads again.
 
         Examples
         --------
@@ -224,7 +227,7 @@ class ChunkedDataset:
 
     @property
     def notes(self) -> tuple[Note, ...]:
-        """Notes on reading the sample, and a note on its size."""
+        """The notes on reading the sample, and a note on the size of the sample."""
         if self.sample.n_samples >= self.n_samples:
             return self.sample.notes
         return (
@@ -240,7 +243,7 @@ class ChunkedDataset:
 
     @property
     def plan(self) -> Plan:
-        """Noise, outliers, smoothing and windows, decided once on the sample."""
+        """Noise, outliers, smoothing and windows, decided once from the sample."""
         return self.sample.plan
 
     def __len__(self) -> int:
@@ -251,13 +254,13 @@ class ChunkedDataset:
         return (self.read(key) for key in self.keys)
 
     def transformed(self, change: Callable[[Dataset], Dataset]) -> "ChunkedDataset":
-        """Return the data with a function applied to each chunk after it is read."""
+        """Return the data with a function that is applied to each chunk after it is read."""
         return replace(
             self, read=partial(_read_transformed, self.read, change), sample=change(self.sample)
         )
 
     def sum_chunks(self, function: Callable[[Dataset, int], Any], label: str) -> Any:
-        """Return the sum of function(chunk, number of its first run) over all chunks."""
+        """Return the sum over all chunks of function(chunk, number of its first run)."""
         return map_reduce(partial(_apply_to_chunk, self.read, function), self._items(), label,
                           sizes=self._sizes())  # fmt: skip
 
@@ -291,7 +294,10 @@ def chunked(data: Dataset, rows: int) -> ChunkedDataset:
 
 
 def chunk_edges(lengths: Int[np.ndarray, " R"], rows: int) -> list[int]:
-    """Return where to cut runs into parts of at most `rows` rows, or of a single run."""
+    """Return the runs at which to cut the data into parts of at most `rows` rows.
+
+    A longer run is a part of its own.
+    """
     edges, n_rows = [0], 0
     for run, length in enumerate(lengths.tolist()):
         if n_rows and n_rows + length > rows:
@@ -329,7 +335,9 @@ def _apply_to_chunk(
 def _read_slice(
     states: Any, times: np.ndarray, inputs: Any, names: tuple[Names, Names], bounds: tuple[int, int]
 ) -> Dataset:
-    """Return runs of sliceable arrays: memory-mapped files, zarr, h5py or NumPy."""
+    """Return the runs `bounds` of arrays that can be sliced: memory-mapped files, zarr, h5py or
+    NumPy.
+    """
     a, b = bounds
     u = None if inputs is None else np.asarray(_opened(inputs)[a:b])
     return _chunk(
@@ -338,7 +346,7 @@ def _read_slice(
 
 
 def _by_file(array: Any) -> Any:
-    """Return a function that opens a memory-mapped file, so that the array is not copied to
+    """Return a function that opens a memory-mapped file, so that its array is not copied to
     workers.
 
     Other arrays are returned unchanged.
@@ -355,7 +363,7 @@ def _opened(array: Any) -> Any:
 
 
 def _read_stored(template: Dataset, file: str) -> Dataset:
-    """Return the runs in a file, with all other attributes copied from a template."""
+    """Return the runs in a file. All other attributes are those of the template."""
     with np.load(file, allow_pickle=False) as stored:
         arrays = {name: stored[name] for name in stored.files}
     labels = tuple(str(i) for i in range(len(arrays["offsets"]) - 1))
@@ -406,7 +414,7 @@ def is_dask(value: Any) -> bool:
 def of_partitions(
     make: Callable[[Any], Dataset | None], partitions: Sequence[Any]
 ) -> ChunkedDataset:
-    """Return the runs that `make` finds in each partition, after a pass that counts them.
+    """Return the runs that `make` creates from each partition. A first pass counts them.
 
     Partitions without runs are left out.
     """

@@ -1,4 +1,4 @@
-"""`Dataset`: measured runs of one system, checked once, stored flat."""
+"""`Dataset`: measured runs of one system, checked once and stored as flat arrays."""
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -53,11 +53,11 @@ class Dataset:
 
     Runs may differ in length and in their times. They are stored one after the other: run r has the
     rows `offsets[r]` to `offsets[r + 1]`. `data[3]` and iteration return single runs, `data[[0,
-    2]]` several of them, each as a `Dataset`. Use `from_arrays` or `orthoreg.read_table`, which
-    check and copy the numbers, to create a dataset.
+    2]]` returns several runs, each as a `Dataset`. Create a dataset with `from_arrays` or
+    `orthoreg.read_table`, which check and copy the numbers.
 
-    `schema` describes the columns; its fields are also attributes of the dataset, such as
-    `data.state_names`. `notes` state what was detected or repaired while a table was read. `filled`
+    `schema` describes the columns. Its fields are also attributes of the dataset, such as
+    `data.state_names`. `notes` state what was detected or repaired when a table was read. `filled`
     marks values that were filled in. `unused` lists the columns of the table that were not
     selected.
 
@@ -66,18 +66,19 @@ class Dataset:
     times, states, inputs, derivatives
         values of all runs, one run after the other.
     offsets, labels
-        where each run starts, and its name.
+        index of the first row of each run, and name of each run.
     schema, notes, filled, unused
         see above.
     source
-        the name of the table.
+        name of the table.
     input_lines
-        for inputs that jump between rows, such as delayed steps: value after each row and change
-        until the next row of the straight line with the same mean and first moment. NaN for others.
+        a straight line for each input and row, for inputs that jump between rows, such as delayed
+        steps: its value after the row and its change until the next row. The line has the mean and
+        the first moment of the input. NaN for other inputs.
     state_std
         standard deviations of estimated hidden states.
     covariates
-        quantities that are constant within each run, by row; NaN if unknown.
+        quantities that are constant within each run, for each row; NaN if unknown.
 
     Examples
     --------
@@ -144,7 +145,8 @@ class Dataset:
         derivatives
             known derivatives of the states, in arrays of the same shape as `x`.
         units
-            units by name, for labels.
+            units of columns by name. They label results, and terms of unlike units are not
+            considered.
         discrete
             whether the system is a map x[k+1] = f(x[k], u[k]) from row to row, such as a yearly
             census or a sampled controller. All steps must then be equal.
@@ -158,7 +160,7 @@ class Dataset:
         Returns
         -------
         data
-            a checked copy of the numbers.
+            the dataset with a checked copy of the numbers.
 
         Examples
         --------
@@ -170,7 +172,7 @@ class Dataset:
         """
         if t is None and not discrete:
             raise DataError(
-                "t must give the times of the rows, or the step between them. Only a map, with "
+                "t must give the times of the rows or the time step. Only a map, with "
                 "discrete=True, may omit it."
             )
         t = 1.0 if t is None else t
@@ -197,8 +199,8 @@ class Dataset:
     ) -> "Dataset":
         """Create a dataset of a second-order system from measured positions without velocities.
 
-        The states are the positions, followed by their estimated velocities, `<name>_dot`. The
-        equation of each position, q' = q_dot, is exact and not learned. With equations of higher
+        The states are the positions, followed by their estimated velocities `<name>_dot`. The
+        equation q' = q_dot of each position is exact and not learned. With equations of higher
         order, further derivatives follow: q' = q_dot, q_dot' = q_ddot.
 
         Parameters
@@ -211,16 +213,16 @@ class Dataset:
         names
             names of the positions.
         states, state_names
-            further measured states, which come last.
+            further measured states. They follow the positions and velocities.
         velocity_of
-            velocities among these states: {"theta": "omega"}.
+            velocities among `states`: {"theta": "omega"}.
         order
             order of the equations of the positions.
 
         Returns
         -------
         data
-            the data with states in the order above.
+            the dataset, with states in the order above.
 
         Examples
         --------
@@ -255,8 +257,8 @@ class Dataset:
         """Return the dataset after all checks.
 
         A chunk of a larger dataset is checked on its own and gets no velocities. `positions` maps
-        states that are positions to their velocities, None for a velocity to be estimated; `order`
-        is the order of their equations. Runs are cut at steps longer than `gap` times each of their
+        positions to their velocities, or to None for a velocity to be estimated; `order` is the
+        order of their equations. Runs are cut at steps longer than `gap` times each of their
         neighbours. A map (`discrete`) must have equal steps, and neither positions nor derivatives.
         `hidden` states are added. `covariate_values` have one value for each run or row.
         """
@@ -340,7 +342,7 @@ class Dataset:
 
     @property
     def run_of_row(self) -> Int[np.ndarray, " N"]:
-        """The index of the run that each row belongs to."""
+        """The run index of each row."""
         return np.repeat(np.arange(self.n_runs), self.run_lengths)
 
     def has_equal_steps(self, tolerance: float = 1e-3) -> Bool[np.ndarray, " R"]:
@@ -348,7 +350,7 @@ class Dataset:
         return have_equal_steps(self.times, self.offsets, tolerance)
 
     def rows_with_next(self) -> Int[np.ndarray, " M"]:
-        """Return the rows whose own and next states were measured, and not filled in."""
+        """Return the rows with measured (not filled-in) values, whose next row is measured too."""
         has_next = np.ones(self.n_samples, dtype=bool)
         has_next[self.offsets[1:] - 1] = False
         if self.filled is not None:
@@ -379,7 +381,7 @@ class Dataset:
     given_rates = FromSchema(lambda schema: schema.given_rates)
 
     def with_parts(self, **parts: Any) -> "Dataset":
-        """Return the same runs with changed attributes, of the dataset or of its schema."""
+        """Return the same runs with changed attributes of the dataset or of its schema."""
         columns = {name: parts.pop(name) for name in _COLUMNS & parts.keys()}
         return replace(self, schema=replace(self.schema, **columns), **parts)
 
@@ -392,9 +394,11 @@ class Dataset:
 
     @cached_property
     def sorted_runs(self) -> "Dataset":
-        """The runs in an order that depends on their content alone, for results that must not
-        depend on the order in which runs were given: splits, samples and sums. The runs of large
-        tables, which can be read in chunks, keep their order."""
+        """The runs in an order that depends only on their content.
+
+        Splits, samples and sums use it, so that results do not depend on the order of runs. Runs of
+        large tables, which can be read in chunks, keep their order.
+        """
         return self if self.sample is not self else self[self._content_order]
 
     @cached_property
@@ -408,7 +412,7 @@ class Dataset:
 
     @cached_property
     def plan(self) -> "Plan":
-        """Noise, outliers, smoothing and windows, decided once on the sample."""
+        """Noise, outliers, smoothing and windows, decided once from the sample."""
         from ._plan import Plan
 
         if self.sample is not self:
@@ -421,7 +425,7 @@ class Dataset:
         return Plan(self, ordered.plan, rows - self.offsets[self.run_of_row])
 
     def once(self, key: Any, compute: "Callable[[Dataset], T]") -> T:
-        """Return `compute(self)`, computed once for each `key`."""
+        """Return `compute(self)`. It is computed once for each `key`."""
         if key not in self._results:
             self._results[key] = compute(self)
         return self._results[key]
@@ -431,7 +435,7 @@ class Dataset:
     ) -> "Dataset":
         """Return these runs, a subset of `data`, with the decisions of its plan.
 
-        `rows` is a mask of their rows in `data`, if known.
+        `rows` is a mask that selects their rows in `data`, if known.
         """
         from ._plan import Plan
 
@@ -453,7 +457,7 @@ class Dataset:
         return (self[i] for i in range(self.n_runs))
 
     def __getitem__(self, runs: Any) -> "Dataset":
-        """Return a run by its index, or several by a slice, a list or a mask."""
+        """Return one run by its index, or several runs by a slice, a list or a mask."""
         chosen = np.atleast_1d(np.arange(self.n_runs)[runs])
         if np.array_equal(chosen, np.arange(self.n_runs)):
             return self
@@ -466,9 +470,10 @@ class Dataset:
         return self.at(rows, offsets, chosen)
 
     def subsample(self, max_rows: int, min_runs: int = 1) -> "Dataset":
-        """Return evenly chosen whole runs with about `max_rows` rows, and the plan of all runs.
+        """Return evenly spaced whole runs with about `max_rows` rows, with the plan of all runs.
 
-        At least `min_runs` runs are returned, and all runs if they have no more rows than that.
+        The result has at least `min_runs` runs. All runs are returned if there are no more than
+        that, or no more than `max_rows` rows.
         """
         if self.n_samples <= max_rows or self.n_runs <= min_runs:
             return self
@@ -476,14 +481,14 @@ class Dataset:
         return self[spaced(self.n_runs, count)].with_plan_of(self)
 
     def subsample_rows(self, max_rows: int) -> "Dataset":
-        """Return evenly chosen runs with at most `max_rows` rows; the last one may be cut."""
+        """Return evenly spaced runs with at most `max_rows` rows. The last run may be cut."""
         subset = self.subsample(max_rows)
         if subset.n_samples <= max_rows:
             return subset
         return subset.only(np.arange(subset.n_samples) < max_rows).with_plan_of(self)
 
     def only(self, is_kept: Bool[np.ndarray, " N"]) -> "Dataset":
-        """Return the selected rows. Rows that are consecutive in a run form a run."""
+        """Return the rows where `is_kept`. Consecutive rows of a run form a run."""
         if np.all(is_kept):
             return self
         rows = np.flatnonzero(is_kept)
@@ -494,7 +499,7 @@ class Dataset:
     def at(
         self, rows: Int[np.ndarray, " M"], offsets: Offsets, runs: Int[np.ndarray, " R"]
     ) -> "Dataset":
-        """Return these rows as runs that start at `offsets`, with the labels of `runs`."""
+        """Return these rows as runs that begin at `offsets`, with the labels of `runs`."""
         values = {name: getattr(self, name) for name in _BY_ROW}
         return replace(
             self,
@@ -508,7 +513,9 @@ class Dataset:
         return replace(self, derivatives=np.array(derivatives))
 
     def with_velocities(self, positions: Mapping[str, str | None], order: int = 2) -> "Dataset":
-        """Return the same runs with some states declared as positions, mapped to their velocities.
+        """Return the same runs with some states declared as positions.
+
+        `positions` maps them to their velocities.
 
         A velocity that is None is estimated, as are further derivatives below the `order` of the
         equations. Positions come first, then velocities.
@@ -517,8 +524,11 @@ class Dataset:
         return measured.with_rates(rates_of(measured, positions, check_order(order, positions)))
 
     def with_rates(self, rates: Mapping[str, str]) -> "Dataset":
-        """Return the same runs with `rates` as derivatives of states: {"x": "v", "v": "v_dot"}.
-        Rates without a column are estimated."""
+        """Return the same runs with `rates` as derivatives of states, such as {"x": "v", "v":
+        "v_dot"}.
+
+        Derivatives without a column are estimated.
+        """
         parts = with_rates(self, rates, rate_polynomial(self, rates))
         return self.with_parts(derivatives=None, **parts)
 
@@ -541,8 +551,11 @@ class Dataset:
         )
 
     def with_hidden(self, names: Sequence[str], per_run: "Sequence[PerRun]" = ()) -> "Dataset":
-        """Return the same runs with these hidden states, whose values are NaN until a fit estimates
-        them. `per_run` are further ones, which are constants of a run."""
+        """Return the same runs with added hidden states.
+
+        Their values are NaN until a fit estimates them. `per_run` are hidden states that are
+        constant in each run.
+        """
         constants = tuple(constant.name for constant in per_run)
         hidden = check_names((*names, *constants), "hidden")
         columns = (self.time_name, self.group_name, *self.variable_names, *self.unused)
@@ -570,11 +583,11 @@ class Dataset:
 
     @property
     def has_unknown_states(self) -> bool:
-        """Whether hidden states have not been estimated."""
+        """Whether there are hidden states that were not estimated yet."""
         return bool(np.isnan(self.states[:, self.schema.hidden_columns]).any())
 
     def with_time_input(self) -> "Dataset":
-        """Return the same runs with time as their last input, under its own name."""
+        """Return the same runs with time as the last input, under its own name."""
         if self.time_input is not None:
             return self
         times, lines = self.times[:, None], self.input_lines
@@ -621,7 +634,10 @@ class Dataset:
 
 
 def step_of_runs(data: Dataset) -> float:
-    """Return the median time between rows; refuse runs of single rows or with unequal steps."""
+    """Return the median time step of a map.
+
+    Raise an error if all runs have a single row, or if steps are unequal.
+    """
     steps = np.diff(data.times)[np.diff(data.run_of_row) == 0]
     step = float(np.median(steps)) if len(steps) else np.nan
     if not len(steps) or (np.abs(steps - step) > EQUAL_MAP_STEPS * step).any():

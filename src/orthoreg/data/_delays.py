@@ -1,4 +1,4 @@
-"""`Delay`: a state or input at an earlier time, such as u(t - tau), as a column of its own."""
+"""`Delay`: a state or input at an earlier time, such as u(t - tau), as a column."""
 
 import re
 from dataclasses import dataclass
@@ -22,15 +22,17 @@ def delayed_name(variable: str, delay: str) -> str:
 
 @lru_cache(maxsize=1024)
 def split_delayed(name: str) -> tuple[str, str] | None:
-    """Return variable and delay of a name such as "u(t - tau)", or None for other names."""
+    """Return the variable and the delay in a name such as "u(t - tau)", or None for other names."""
     match = _NAME.fullmatch(name)
     return None if match is None else (match[1] or match[2], match[3])
 
 
 @final
 class WrittenDelay(NamedTuple):
-    """A delayed variable in a formula: variable, name of the time, delay, and whether the variable
-    has a prime, as in x'(t - tau)."""
+    """A delayed variable in a formula.
+
+    `has_prime` is true for a derivative, as in x'(t - tau).
+    """
 
     variable: str
     time: str
@@ -39,7 +41,7 @@ class WrittenDelay(NamedTuple):
 
 
 def delays_in(text: str) -> list[WrittenDelay]:
-    """Return everything in a text that has the form of a delayed variable, f(a - b)."""
+    """Return every part of a text that has the form of a delayed variable, f(a - b)."""
     return [
         WrittenDelay(
             match["quoted"] or match["word"], match["time"], match["delay"], bool(match["prime"])
@@ -49,15 +51,16 @@ def delays_in(text: str) -> list[WrittenDelay]:
 
 
 def without_delayed_times(text: str) -> str:
-    """Return a text without the times and delays of delayed variables."""
+    """Return a text in which delayed variables have no times and delays."""
     return _WRITTEN.sub(lambda match: match["word"] or f"`{match['quoted']}`", text)
 
 
 @final
 @dataclass(frozen=True)
 class Delay:
-    """`variable` at a time earlier by `value`. `delay` is the name of the constant, or a number. A
-    constant `is_given` if its value is known.
+    """The value of `variable` at a time earlier by `value`.
+
+    `delay` is the name of a constant, or a number. A constant `is_given` if its value is known.
 
     Examples
     --------
@@ -72,12 +75,12 @@ class Delay:
 
     @property
     def name(self) -> str:
-        """The name of the column, with the name of the constant."""
+        """The name of the column, which contains the name of the constant."""
         return delayed_name(self.variable, self.delay)
 
     @property
     def is_estimated(self) -> bool:
-        """Whether the value is estimated from data."""
+        """Whether the delay is estimated from data."""
         return self.delay.isidentifier() and not self.is_given
 
     def shown(self, precision: int | None = None) -> str:

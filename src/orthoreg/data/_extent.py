@@ -1,4 +1,4 @@
-"""`Extent`: mean, range and a bounded sample of rows; subsamples of runs."""
+"""`Extent`: mean, range and a bounded sample of rows. Also selects subsamples of runs."""
 
 import operator
 from dataclasses import dataclass, replace
@@ -12,7 +12,7 @@ from jaxtyping import Float, Int, UInt64
 from ..smoothing import MIN_POLYNOMIAL_ROWS
 from . import _limits as limits
 
-_BLOCK = 65_536  # rows that are summed together
+_BLOCK = 65_536  # rows that are summed in one block
 
 
 @final
@@ -20,9 +20,9 @@ _BLOCK = 65_536  # rows that are summed together
 class Extent:
     """Number, mean, second moments, range and a bounded sample of rows.
 
-    `a + b` is the extent of all rows, for any division into chunks. The sample holds the rows with
-    the lowest hashed numbers, a random draw that does not depend on the chunks. Quantiles are exact
-    up to 131,072 rows.
+    `a + b` is the extent of all rows, however they are divided into chunks. The sample holds the
+    rows with the lowest hashed numbers, a random sample that does not depend on the chunks.
+    Quantiles are exact for up to 131,072 rows.
     """
 
     count: int
@@ -41,7 +41,9 @@ class Extent:
         *,
         numbers: UInt64[np.ndarray, " N"] | None = None,
     ) -> "Extent":
-        """Return the extent of rows with these `numbers`, or numbered from `first`."""
+        """Return the extent of rows with these `numbers`, or numbered consecutively from
+        `first`.
+        """
         if numbers is None:
             numbers = np.arange(first, first + len(variables), dtype=np.uint64)
         priority = hashed(numbers)
@@ -52,7 +54,7 @@ class Extent:
 
     @classmethod
     def _sums(cls, variables: Float[np.ndarray, "N V"]) -> "Extent":
-        """Return an extent without a sample. Sums over contiguous columns are much faster."""
+        """Return an extent without a sample. Contiguous columns make sums much faster."""
         columns = np.ascontiguousarray(variables.T)
         mean, low, high = columns.mean(axis=1), columns.min(axis=1), columns.max(axis=1)
         deviation = columns - mean[:, None]
@@ -85,20 +87,21 @@ class Extent:
 
     @property
     def std(self) -> Float[np.ndarray, " V"]:
-        """Standard deviations; one for a variable that does not vary."""
+        """The standard deviations, or 1 for a variable that does not vary."""
         deviation = np.sqrt(np.diag(self.square) / self.count)
         return np.where(self.varies, deviation, 1.0)
 
     @property
     def range(self) -> Float[np.ndarray, "2 V"]:
-        """The smallest and largest value of each variable."""
+        """The minimum and maximum of each variable."""
         return np.stack([self.low, self.high])
 
     def signed(self, points: Float[np.ndarray, "N V"], reach: Float[np.ndarray, " V"]) -> "Extent":
-        """Return the extent with variables marked as having one sign if only noise crosses zero.
+        """Return the extent with variables marked as having one sign if only noise makes them cross
+        zero.
 
-        This holds if these points and the rows cross zero by at most `reach`. Crossing points are
-        added to the sample.
+        A variable is marked if these points and the rows cross zero by at most `reach`. The points
+        that cross are added to the sample.
         """
         low, high = (
             np.minimum(self.low, points.min(axis=0)),
@@ -117,7 +120,7 @@ class Extent:
         )
 
     def with_signs(self, points: Float[np.ndarray, "N V"]) -> Float[np.ndarray, "N V"]:
-        """Return the points with variables of one sign clipped at zero."""
+        """Return the points with variables that have one sign clipped at zero."""
         lower = np.where(self.low >= 0, 0.0, -np.inf)
         upper = np.where(self.high <= 0, 0.0, np.inf)
         return np.clip(points, lower, upper)
@@ -136,7 +139,7 @@ class Extent:
 
 
 def _sampled_rows(priority: UInt64[np.ndarray, " N"]) -> Any:
-    """Return the rows that stay in the sample, in their original order."""
+    """Return the indices of the rows that remain in the sample, in their original order."""
     if len(priority) <= limits.EXTENT_SAMPLE:
         return slice(None)
     return np.sort(np.argpartition(priority, limits.EXTENT_SAMPLE)[: limits.EXTENT_SAMPLE])
@@ -155,10 +158,11 @@ def hashed(numbers: UInt64[np.ndarray, " N"]) -> UInt64[np.ndarray, " N"]:
 
 
 def subsample_runs(lengths: Int[np.ndarray, " R"]) -> Int[np.ndarray, " S"]:
-    """Return runs with about 131,072 rows in total, or all runs if these have fewer rows.
+    """Return the indices of runs with about 131,072 rows in total, or of all runs if there are
+    fewer.
 
     The runs come from evenly spaced blocks. The shortest runs are included, because they limit the
-    methods that can be used for all runs.
+    methods that apply to all runs.
     """
     total, count = int(lengths.sum()), len(lengths)
     if total <= limits.SUBSAMPLE_ROWS:
@@ -184,15 +188,15 @@ def spaced(count: int, max_count: int) -> Int[np.ndarray, " _"]:
 def content_order(
     values: Float[np.ndarray, "N C"], offsets: Int[np.ndarray, " R_plus_1"]
 ) -> Int[np.ndarray, " R"]:
-    """Return the order of runs by the distance of their ends from the mean.
+    """Return the order of runs by the distance of their first and last rows from the mean.
 
-    The result does not depend on the given order of runs, nor on the units and the order of
-    columns, which only change distances by rounding errors. Runs at the same distance are ordered
-    by their values.
+    The result does not depend on the given order of runs. It does not depend on the units and the
+    order of columns either, because these change distances only by rounding errors. Runs at the
+    same distance are ordered by their values.
     """
     first, last = offsets[:-1], offsets[1:] - 1
     ends = np.hstack([values[first], values[last]])
-    ordered = np.sort(ends, axis=0)  # sums over runs in their given order would round differently
+    ordered = np.sort(ends, axis=0)  # sums in the given order of runs would round differently
     center, spread = ordered.mean(axis=0), ordered.std(axis=0)
     varies = ordered[0] < ordered[-1]
     distance = np.square((ends - center)[:, varies] / spread[varies]).sum(axis=1)

@@ -1,4 +1,4 @@
-"""Oscillations of states, in rows."""
+"""Periods of oscillating states, in rows."""
 
 import numpy as np
 from jaxtyping import Float
@@ -8,8 +8,9 @@ from ._dataset import Dataset
 
 
 def rows_per_period(data: Dataset) -> Float[np.ndarray, " n"]:
-    """Return the number of rows per oscillation of each state, or infinity if the state crosses its
-    mean fewer than two times.
+    """Return the number of rows per oscillation of each state.
+
+    It is infinite if the state crosses its mean fewer than two times.
 
     A crossing counts once the state is a quarter of its standard deviation beyond the mean, so that
     noise does not cause crossings.

@@ -37,7 +37,7 @@ Array = TypeVar("Array", bound=np.ndarray)
 def weak_targets(
     data: Dataset, variance: Float[np.ndarray, " n"], windows: Windows
 ) -> tuple[Float[np.ndarray, "R n"], Float[np.ndarray, " n"]]:
-    """Return int phi x' in each window, and the noise variance of these integrals."""
+    """Return the integrals of phi x' in each window, and the noise variance of these integrals."""
     slope, *higher = windows.rates
     sizes = [np.mean(np.asarray(rate.multiply(rate).sum(axis=1))) for rate in windows.rates]
     targets, noise = np.asarray(slope @ data.states), variance * sizes[0]
@@ -48,7 +48,7 @@ def weak_targets(
 
 
 def windows_of(data: Dataset, half_width: float, order: int) -> Windows:
-    """Return windows with the derivatives of measured states that the equations contain."""
+    """Return windows with as many derivatives of test functions as the equations require."""
     n_rates = data.schema.max_derivative
     return bump_windows(data.times, data.offsets, half_width, order, n_rates)
 
@@ -58,8 +58,9 @@ def best_half_widths(
 ) -> tuple[float, ...]:
     """Return the most informative half-width of windows, and about a third of it.
 
-    The information of a half-width is the number of windows times their ratio of motion to noise,
-    multiplied over states. `variance` is the noise variance, `order` the order of the bumps.
+    The information of a half-width is the number of windows, times the product over states of the
+    ratio of motion to noise. `variance` is the noise variance of the states, `order` the order of
+    the bumps.
     """
     step = float(np.median(np.diff(data.times)[np.diff(data.run_of_row) == 0]))
     span = float(np.median(data.step_of_run() * (data.run_lengths - 1)))
@@ -85,7 +86,9 @@ def best_half_widths(
 
 
 def _decision(decide: Callable[["Plan"], T]) -> "cached_property[T]":
-    """Return a property that the root plan computes and all plans derived from it share."""
+    """Return a property that is computed by the root plan and shared by all plans derived from
+    it.
+    """
 
     def read(plan: "Plan") -> T:
         return decide(plan) if plan.parent is None else getattr(plan.parent, decide.__name__)
@@ -97,13 +100,15 @@ def _decision(decide: Callable[["Plan"], T]) -> "cached_property[T]":
 @final
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """Noise of some runs and the decisions based on it, available as `data.plan` of a `Dataset`.
+    """Noise of some runs, and the decisions based on it. Available as `data.plan` of a
+    `Dataset`.
 
-    Attributes are computed on first use. A plan with a `parent`, the plan of other runs of the same
-    system, uses the decisions of the parent: size and growth of noise, columns with outliers,
-    polynomials and windows. Only outliers and smoothed values are computed from the plan's own
-    runs. Hence the runs of a large table are treated like its sample, and a subset of runs like all
-    runs. If `rows` selects rows of the parent, smoothed values are those of the parent.
+    Attributes are computed on first use. A plan may have a `parent`, the plan of other runs of the
+    same system. It then uses the decisions of the parent: size and growth of noise, columns with
+    outliers, polynomials and windows. Only outliers and smoothed values are computed from the
+    plan's own runs. The runs of a large table are therefore treated like its sample, and a subset
+    of runs like all runs. If the plan's runs are the rows `rows` of the parent, smoothed values are
+    also those of the parent.
     """
 
     data: Dataset
@@ -113,10 +118,10 @@ class Plan:
     _decisions: dict[Callable[[Dataset], Any], Any] = field(default_factory=dict, init=False)
 
     def decided(self, decide: Callable[[Dataset], T]) -> T:
-        """Return `decide(data)` for the runs that this plan was made for, computed once.
+        """Return `decide(data)` for the runs of the root plan. It is computed once.
 
-        Later steps with more information use this method for their decisions, which then hold for
-        all subsets and chunks.
+        Later steps, which know more, store their decisions with this method. These decisions then
+        hold for all subsets and chunks.
         """
         if self.parent is not None:
             return self.parent.decided(decide)
@@ -145,17 +150,17 @@ class Plan:
 
     @property
     def noise(self) -> Float[np.ndarray, " n"]:
-        """Standard deviation of each state's noise; an upper limit if `is_noise` is false."""
+        """Standard deviation of each state's noise. It is an upper bound if `is_noise` is false."""
         return self._level[0]
 
     @property
     def is_noise(self) -> Bool[np.ndarray, " n"]:
-        """Whether the variation between samples of each state is noise instead of motion."""
+        """Whether the variation of each state between samples is noise, not motion."""
         return self._level[1]
 
     @_decision
     def is_noisy(self) -> bool:
-        """Whether noise harms estimated derivatives."""
+        """Whether noise makes estimated derivatives inaccurate."""
         data = self.data
         if data.derivatives is not None:
             return False
@@ -166,10 +171,11 @@ class Plan:
         return bool(self._rate_noise() > limits.CLEAR)
 
     def _rate_noise(self) -> float:
-        """Return the largest relative noise of plain differences of a measured state.
+        """Return the largest relative noise of derivatives that are estimated by plain
+        differences.
 
-        It is relative to the standard deviation of the derivative that an equation gives, such as
-        an acceleration. Only states whose derivatives were not measured count.
+        The noise is relative to the standard deviation of the derivative on the left side of an
+        equation, such as an acceleration. States with measured derivatives do not count.
         """
         data, largest = self.data, 0.0
         inside = np.diff(data.run_of_row) == 0
@@ -177,7 +183,8 @@ class Plan:
         for rate, (measured, times) in data.schema.derivative_of.items():
             if rate not in data.given_rates and self.is_noise[measured]:
                 size = float((np.diff(data.states[:, rate])[inside] / steps).std())
-                # the squared weights of differences of order m sum to the middle of 2 m
+                # the squared weights of differences of order m sum to the central binomial
+                # coefficient of 2m
                 amplification = np.sqrt(math.comb(2 * times + 2, times + 1))
                 noise = amplification * float(self.noise[measured])
                 noise /= float(np.median(steps)) ** (times + 1)
@@ -186,7 +193,7 @@ class Plan:
 
     @_decision
     def _growth(self) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"]]:
-        if self.data.discrete:  # trajectories show it, not neighbouring rows
+        if self.data.discrete:  # trajectories show the growth, neighbouring rows do not
             return np.zeros(self.data.n_states), np.mean(self.data.states**2, axis=0)
         subset = self.data.subsample(limits.PLAN_ROWS)
         smoothed, kept = subset.plan.smoothed, ~subset.plan.is_lost
@@ -195,29 +202,31 @@ class Plan:
 
     @property
     def growth(self) -> Float[np.ndarray, " n"]:
-        """The share of each state's noise variance that grows with its square."""
+        """The share of each state's noise variance that is proportional to its square."""
         return self._growth[0]
 
     @cached_property
     def relative_variance(self) -> Float[np.ndarray, "N n"]:
-        """Noise variance of each value relative to the mean of its state."""
+        """Noise variance of each value, relative to the mean over its state."""
         return _read_only(relative_variance(self.smoothed, *self._growth))
 
     @property
     def variance(self) -> Float[np.ndarray, "N n"]:
-        """Noise variance of each value; zero for states that were not measured."""
+        """Noise variance of each value, zero for states that were not measured."""
         return self.smoother.noise**2 * self.relative_variance
 
     # -- limits of sensors ---------------------------------------------------------------
 
     @_decision
     def range_limits(self) -> Float[np.ndarray, "2 n"]:
-        """The lower and upper limits of each sensor's range. A limit is infinite if no value is at
-        it."""
+        """The lower and upper limit of each sensor's range, infinite if no value is at the
+        limit.
+        """
         data, columns = self.data, self.data.is_measured
         result = np.empty((2, data.n_states))
         result[0], result[1] = -np.inf, np.inf
-        if not data.discrete and data.derivatives is None:  # neighbouring rows of a map differ
+        # neighbouring rows of a map are unrelated
+        if not data.discrete and data.derivatives is None:
             result[:, columns] = find_range_limits(
                 data.times, data.states[:, columns], data.offsets
             )
@@ -225,8 +234,9 @@ class Plan:
 
     @cached_property
     def clipped(self) -> Int[np.ndarray, "N n"]:
-        """1 for values at the upper limit of their sensor, -1 for values at the lower limit, and 0
-        for all others."""
+        """1 for values at the upper limit of their sensor, -1 for values at the lower limit, 0 for
+        others.
+        """
         return _read_only(clipped_values(self.data, self.range_limits))
 
     @cached_property
@@ -248,10 +258,10 @@ class Plan:
     def outliers(self) -> Outliers:
         """Outliers of measured states."""
         if self.parent is not None and self.rows is not None and self.rows.dtype != bool:
-            found = self.parent.outliers  # of the same rows in another order
+            found = self.parent.outliers  # the same rows, possibly in another order
             return Outliers(found.is_outlier[self.rows], found.repaired[self.rows], found.columns)
         columns = None if self.parent is None else self.parent.outliers.columns
-        if self.data.discrete:  # a row of a map may be far from its neighbours
+        if self.data.discrete:  # neighbouring rows of a map are unrelated
             columns = np.zeros(self.data.n_states, dtype=bool)
         return find_data_outliers(self.data, columns)
 
@@ -264,8 +274,10 @@ class Plan:
 
     @cached_property
     def continued(self) -> Dataset:
-        """The clean runs with smooth curves in place of values at the limits of sensors. These
-        values are marked as filled in."""
+        """The clean runs with values at the limits of sensors replaced by smooth curves.
+
+        These values are marked as filled in.
+        """
         is_clipped = self.clipped != 0
         if not is_clipped.any():
             return self.clean
@@ -277,15 +289,15 @@ class Plan:
 
     @_decision
     def smoother(self) -> Smoother:
-        """The polynomials that smooth measured states; estimated velocities are smooth already."""
+        """The polynomials that smooth measured states. Estimated velocities are smooth already."""
         clean = self._unclipped(self.clean)
-        if clean.discrete:  # neighbouring rows of a map are not alike
+        if clean.discrete:  # neighbouring rows of a map are unrelated
             return Smoother(self.noise, *np.ones((2, clean.n_states), dtype=np.int64))
         return best_smoother(clean.times, clean.states, clean.offsets, clean.is_measured)
 
     @cached_property
     def smoothed(self) -> Float[np.ndarray, "N n"]:
-        """The states without outliers and most of the noise."""
+        """The states with outliers replaced and most of the noise removed."""
         if self.parent is not None and self.rows is not None:
             return _read_only(self.parent.smoothed[self.rows])
         clean = self.clean
@@ -293,9 +305,10 @@ class Plan:
 
     @_decision
     def oversampling(self) -> float:
-        """Rows in which the fastest state moves by its standard deviation, over `RADIAN_ROWS`.
+        """Number of rows in which the fastest state moves by its standard deviation, over
+        `RADIAN_ROWS`.
 
-        At least 1. A sine moves by its standard deviation in about a radian.
+        The result is at least 1. A sine moves by its standard deviation in about a radian.
         """
         if self.data.discrete:
             return 1.0
@@ -315,7 +328,7 @@ class Plan:
 
     @cached_property
     def polynomial(self) -> tuple[int, int] | None:
-        """Window and degree of the sliding polynomial for derivatives, or None."""
+        """Window and degree of the sliding polynomial that estimates derivatives, or None."""
         data = self.data
         if self.parent is not None:
             polynomial = self.parent.polynomial
@@ -326,7 +339,7 @@ class Plan:
         return best_polynomial(data.times, data.states[:, data.is_measured], data.offsets)
 
     def half_widths(self, order: int) -> tuple[float, ...]:
-        """Return the half-widths of windows of the weak form, for bumps of this order."""
+        """Return the half-widths of the windows of the weak form, for bumps of this order."""
         if self.parent is not None:
             return self.parent.half_widths(order)
         if order not in self._half_widths:
@@ -341,8 +354,9 @@ def _read_only(array: Array) -> Array:
 
 
 def clipped_values(data: Dataset, range_limits: Float[np.ndarray, "2 n"]) -> Int[np.ndarray, "N n"]:
-    """Return 1 for values at the upper limit of their sensor, -1 for values at the lower limit, and
-    0 for all others."""
+    """Return 1 for values at the upper limit of their sensor, -1 at the lower limit, and 0
+    otherwise.
+    """
     low, high = range_limits
     result = np.zeros(data.states.shape, dtype=np.int8)
     if np.isfinite(range_limits).any():
@@ -356,8 +370,11 @@ def clipped_values(data: Dataset, range_limits: Float[np.ndarray, "2 n"]) -> Int
 def smoothed_states(
     data: Dataset, clipped: Int[np.ndarray, "N n"], smoother: Smoother
 ) -> Float[np.ndarray, "N n"]:
-    """Return smoothed states. Values at the limits of sensors are ignored, and the motion before
-    and after them is continued."""
+    """Return smoothed states.
+
+    Values at the limits of sensors are replaced by curves that continue the motion before and after
+    them.
+    """
     is_lost = np.asarray(clipped.any(axis=1))
     if not is_lost.any():
         return smoother(data.times, data.states, data.offsets)
@@ -367,7 +384,7 @@ def smoothed_states(
 
 
 def find_data_outliers(data: Dataset, columns: Bool[np.ndarray, " m"] | None = None) -> Outliers:
-    """Return the outliers of measured states, or of these `columns` of them."""
+    """Return the outliers of the measured states, or of those with the indices `columns`."""
     measured = data.states[:, data.is_measured]
     return find_outliers(data.times, measured, data.offsets, columns, data.inputs)
 

@@ -1,4 +1,4 @@
-"""`Relation`: a constant per run as a function of quantities that are constant within a run."""
+"""`Relation`: a constant per run as a function of covariates, which are constant within a run."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -26,14 +26,14 @@ class Relation:
     values, intervals, covariance
         a and b, their 95% intervals and their covariance.
     scatter
-        standard deviation of the constant around the relation, or of its logarithm if
-        `is_relative`. Zero if the intervals of the runs explain all deviations.
+        standard deviation of the constant (of its logarithm if `is_relative`) around the relation.
+        Zero if the intervals of the runs explain all deviations.
     chi_squared, degrees_of_freedom, probability
-        sum of squared deviations, in standard errors of the runs and without scatter; the expected
+        sum of squared deviations in standard errors of the runs, assuming no scatter; the expected
         value of this sum; and the probability of a larger sum if the relation is exact.
     left_out_error, spread
-        root mean square error with which the relation, and the mean of the other runs, predict runs
-        that are left out one at a time. Both are relative to the mean size of the constant.
+        root mean square errors of predictions of runs that are left out one at a time, by the
+        relation and by the mean of the other runs, relative to the mean size of the constant.
     """
 
     form: Form
@@ -77,8 +77,11 @@ class Relation:
     def at(
         self, covariates: Float[np.ndarray, "R q"]
     ) -> tuple[Float[np.ndarray, " R"], Float[np.ndarray, " R"]]:
-        """Return the constant for these covariates and its standard deviation, which includes the
-        uncertainty of the relation itself. Both are NaN where a covariate is unknown."""
+        """Return the constant for these covariates, and its standard deviation.
+
+        The standard deviation includes the uncertainty of the relation. Both are NaN if a covariate
+        is unknown.
+        """
         value, slopes = evaluate_relation(
             self.form, self.exponents, np.array(self.values), covariates
         )
@@ -87,12 +90,12 @@ class Relation:
         return value, np.sqrt(variance + scatter**2)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data."""
+        """Return the relation as plain data."""
         return asdict(self)
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> "Relation":
-        """Return the relation from such data."""
+        """Return the relation from the output of `to_dict`."""
         numbers = {
             name: float(values[name])
             for name in ("scatter", "chi_squared", "probability", "left_out_error", "spread")
@@ -119,7 +122,9 @@ def evaluate_relation(
     values: Float[np.ndarray, " k"],
     z: Float[np.ndarray, "R q"],
 ) -> tuple[Float[np.ndarray, " R"], Float[np.ndarray, "R k"]]:
-    """Return a relation at these covariates, and its derivatives with respect to a and b."""
+    """Return the values of a relation at these covariates, and their derivatives with respect to a
+    and b.
+    """
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         if form == "power":
             shape = np.prod(z ** np.array(exponents), axis=1)

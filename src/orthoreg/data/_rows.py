@@ -1,4 +1,4 @@
-"""`Rows`: targets and their points in state space; `ChunkedRows`: rows in chunks."""
+"""`Rows`: regression targets and their points in state space. `ChunkedRows`: rows in chunks."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,21 +17,21 @@ from ._extent import Extent, hashed
 @final
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Targets of a problem and their points in state space (states, then inputs).
+    """Targets of a regression and their points in state space (states, then inputs).
 
     Without `windows`, row i belongs to point i. With `windows` (N x M, sparse), a row belongs to
-    many points: the value of a function f at row i is sum_j windows[i, j] f(points[j]), as in a
-    weak form.
+    many points, as in the weak form: the value of a function f at row i is sum_j windows[i, j]
+    f(points[j]).
 
-    `target_mse` is the known mean squared error of each target. `times` are set if rows come from
-    runs in time; rows of a run are consecutive. `names` are the names of the variables, `outputs`
-    those of the targets. `given` maps the index of an output to the index of the variable that it
-    equals exactly; such an output is not learned. `time_index` is the index of the variable that is
-    time, or None; only known equations may use it.
+    `target_mse` is the known mean squared error of each target. `times` are set if the rows come
+    from runs in time; the rows of a run are consecutive. `names` are the names of the variables,
+    `outputs` those of the targets. `given` maps the index of an output to the index of the variable
+    that it equals exactly; such an output is not learned. `time_index` is the index of time among
+    the variables, or None; only known equations may use time.
 
-    `all_runs` is the number of runs if the last runs may have no rows. If these rows are a chunk,
-    `first_run` is the number of its first run. Passes over all rows use `sum_chunks` and
-    `map_chunks`, which `ChunkedRows` also has.
+    `all_runs` is the number of runs, which is needed if the last runs have no rows. If these rows
+    are a chunk, `first_run` is the number of its first run. Passes over all rows use `sum_chunks`
+    and `map_chunks`, which `ChunkedRows` also has.
     """
 
     points: Float[np.ndarray, "M V"]
@@ -60,7 +60,7 @@ class Rows:
 
     @cached_property
     def extent(self) -> Extent:
-        """The extent of the rows: of their points, or of the centres of their windows."""
+        """The extent of the points of rows, or of the centres of their windows."""
         return Extent.of(self.variables, numbers=self.numbers)
 
     @cached_property
@@ -70,22 +70,22 @@ class Rows:
 
     @property
     def run(self) -> Int[np.ndarray, " N"]:
-        """The number of each row's run among all runs of the data."""
+        """The number of each row's run in the whole data."""
         return self.run_of_row + self.first_run
 
     @property
     def numbers(self) -> UInt64[np.ndarray, " N"]:
-        """A number for each row that does not depend on the division into chunks."""
+        """A number for each row that does not depend on how the data are divided into chunks."""
         index = index_in_run(self.run_of_row).astype(np.uint64)
         with np.errstate(over="ignore"):
             return hashed(self.run.astype(np.uint64)) + index
 
     def sum_chunks(self, function: Callable[["Rows"], Any]) -> Any:
-        """Return the sum of a function over all chunks, here a single one."""
+        """Return the sum of a function over all chunks. `Rows` is a single chunk."""
         return function(self)
 
     def map_chunks(self, function: Callable[["Rows"], Any]) -> list[Any]:
-        """Return the values of a function on all chunks, here a single one."""
+        """Return the values of a function on all chunks. `Rows` is a single chunk."""
         return [function(self)]
 
     @cached_property
@@ -97,13 +97,14 @@ class Rows:
         return np.asarray(share @ self.points) / np.asarray(share.sum(axis=1)).reshape(-1, 1)
 
     def row_of_point(self) -> Int[np.ndarray, " M"]:
-        """Return for each point the row in which its weight is largest."""
+        """The row in which each point has its largest weight."""
         if self.windows is None:
             return np.arange(len(self))
         entries = self.windows.tocoo()
         order = np.lexsort([-entries.row, entries.data, entries.col])
         result = np.zeros(self.n_points, dtype=int)
-        result[entries.col[order]] = entries.row[order]  # the last assignment to a point wins
+        # the last assignment to a point, with the largest weight, is kept
+        result[entries.col[order]] = entries.row[order]
         return result
 
     def evaluate(
@@ -116,12 +117,14 @@ class Rows:
         return np.asarray(windows @ function(self.points[used]))
 
     def subsample(self, max_rows: int) -> "Rows":
-        """Return about `max_rows` rows, evenly chosen from each run; all if there are fewer."""
+        """Return about `max_rows` rows, evenly spaced in each run, or all rows if there are
+        fewer.
+        """
         rows = thinned(self, max_rows)
         return self if len(rows) == len(self) else self.at(rows).compact()
 
     def at(self, rows: Int[np.ndarray, " M"]) -> "Rows":
-        """Return these rows, which may repeat. They are no longer consecutive in time."""
+        """Return these rows, which may repeat. The result is not consecutive in time."""
         return replace(
             self,
             points=self.points[rows] if self.windows is None else self.points,
@@ -139,7 +142,7 @@ class Rows:
         return replace(self, points=self.points[used], windows=windows)
 
     def with_given(self, given: Mapping[int, int]) -> "Rows":
-        """Return the rows with the outputs {output: variable} given: equal to the variables."""
+        """Return the rows with some outputs given, each equal to a variable: {output: variable}."""
         if not given:
             return self
         outputs, variables = list(given), list(given.values())
@@ -150,7 +153,7 @@ class Rows:
         return replace(self, targets=targets, target_mse=target_mse, given=dict(given))
 
     def only(self, rows: Bool[np.ndarray, " N"]) -> "Rows":
-        """Return the selected rows, with their runs renumbered."""
+        """Return the selected rows with their runs renumbered."""
         _, runs = np.unique(self.run_of_row[rows], return_inverse=True)
         chosen = self.at(np.flatnonzero(rows))
         times = None if self.times is None else self.times[rows]
@@ -158,21 +161,22 @@ class Rows:
 
 
 def thinned(rows: "Rows", max_rows: int, n_total: int | None = None) -> Int[np.ndarray, " M"]:
-    """Return about `max_rows` row indices, evenly chosen from each run; all if there are fewer.
+    """Return about `max_rows` row indices, evenly spaced in each run, or all if there are fewer.
 
     For a chunk, return its part of a subsample of `n_total` rows.
     """
     stride = -(-(len(rows) if n_total is None else n_total) // max_rows)
     if stride <= 1:
         return np.arange(len(rows))
-    # runs start at different phases, so that short runs are not all sampled at their first rows
+    # each run has another offset, so that not all short runs contribute their first rows
     return np.flatnonzero((index_in_run(rows.run_of_row) + rows.run) % stride == 0)
 
 
 def _of_used_points(windows: Any) -> tuple[Any, Int[np.ndarray, " U"]]:
-    """Return windows (sparse, R x M) restricted to the points that they use, and these points.
+    """Return windows (sparse, R x M) restricted to the points with nonzero weight, and these
+    points.
 
-    The time does not depend on the number of unused points.
+    The computing time does not depend on the number of unused points.
     """
     first = int(windows.indices.min(initial=windows.shape[1]))
     inside = windows.indices - first
@@ -184,7 +188,7 @@ def _of_used_points(windows: Any) -> tuple[Any, Int[np.ndarray, " U"]]:
 
 
 def index_in_run(run: Int[np.ndarray, " N"]) -> Int[np.ndarray, " N"]:
-    """Return 0, 1, 2, ... within each run, for the run of each row."""
+    """Return 0, 1, 2, ... within each run, given the run of each row."""
     length = np.bincount(run)
     return np.arange(len(run)) - (np.cumsum(length) - length)[run]
 
@@ -192,14 +196,16 @@ def index_in_run(run: Int[np.ndarray, " N"]) -> Int[np.ndarray, " N"]:
 # -- chunks ------------------------------------------------------------------------------------
 
 _SAMPLE_SIZES = (5_000, 20_000, 2**15)
-"""Sizes of subsamples that fits use. The first pass collects these subsamples; any other size needs
-a further pass."""
+"""Sizes of subsamples that fits use.
+
+The first pass collects these; any other size needs another pass.
+"""
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class RowSums:
-    """Results of the first pass over rows; `a + b` is the result for all rows."""
+    """Results of the first pass over rows. `a + b` is the result for the rows of both."""
 
     count: int
     error: Float[np.ndarray, " c"]
@@ -231,10 +237,10 @@ class RowSums:
 @final
 @dataclass(frozen=True, eq=False)
 class ChunkedRows:
-    """Rows that `observe` computes from chunked data, which are read again in each pass.
+    """Rows that `observe` computes from chunked data, which every pass reads again.
 
-    Memory does not grow with the number of rows. `first` contains the rows of the sample of runs;
-    their attributes other than values hold for all rows.
+    Memory does not grow with the number of rows. `first` contains the rows of the sample; its
+    attributes other than values hold for all rows.
     """
 
     data: ChunkedDataset
@@ -245,7 +251,7 @@ class ChunkedRows:
 
     @classmethod
     def of(cls, data: ChunkedDataset, observe: Callable[[Dataset], Rows]) -> "ChunkedRows":
-        """Return the rows after a first pass over them."""
+        """Return the rows of the data after a first pass over them."""
         first = observe(data.sample)
         expected = data.n_samples if len(first) == data.sample.n_samples else None
         measure = partial(_apply_to_rows, observe, partial(RowSums.of, expected=expected))
@@ -312,13 +318,16 @@ class ChunkedRows:
         )
 
     def map_chunks(self, function: Callable[[Rows], Any]) -> list[Any]:
-        """Return the (small) values of a function on all chunks, in one pass over the data."""
+        """Return the values of a function on all chunks, in one pass over the data.
+
+        The values should be small.
+        """
         return self.data.map_chunks(
             partial(_apply_to_rows, self.observe, function), "Reading the data"
         )
 
     def subsample(self, max_rows: int) -> Rows:
-        """Return about `max_rows` rows, evenly chosen from each run, in memory."""
+        """Return about `max_rows` rows, evenly spaced in each run, in memory."""
         if max_rows not in self._subsamples:
             count = len(self)
             self._subsamples[max_rows] = stacked(
@@ -347,7 +356,7 @@ def _chunk_sample(rows: Rows, max_rows: int, n_total: int) -> Rows:
 
 
 def stacked(parts: Sequence[Rows]) -> Rows:
-    """Return the rows of several chunks as one `Rows`, each chunk with its own points."""
+    """Return the rows of several chunks as one `Rows`. Each chunk keeps its own points."""
     windows = None
     if parts[0].windows is not None:
         import scipy.sparse as sparse

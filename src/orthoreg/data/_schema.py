@@ -1,4 +1,4 @@
-"""`Schema`: the columns of runs; `Note`: a remark on reading a table; an HTML overview of both."""
+"""`Schema`: the columns of runs. `Note`: a remark on reading a table. Also an HTML overview."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -24,7 +24,7 @@ T = TypeVar("T")
 @final
 @dataclass(frozen=True)
 class Note:
-    """A sentence on the reading of a table.
+    """A sentence on how a table was read.
 
     `code` identifies the kind of note, and `count` is the number of rows, cells or lines affected
     (0 if not applicable). `is_repair` is true if measurements were changed or left out on request.
@@ -42,11 +42,11 @@ class Note:
 @final
 @dataclass(frozen=True)
 class PerRun:
-    """A constant with another value in each run: a hidden state that does not change.
+    """A constant that differs between runs: a hidden state that does not change.
 
-    The values of runs are normally distributed with this mean and standard deviation, their
-    logarithms if `is_log`. Before a fit, the standard deviation is infinite. `relation` gives the
-    constant as a function of covariates, if the fit found one.
+    The values of runs, or their logarithms if `is_log`, are normally distributed with this mean and
+    standard deviation. Before a fit, the standard deviation is infinite. `relation` gives the
+    constant as a function of covariates, if the fit found a relation.
     """
 
     name: str
@@ -63,9 +63,11 @@ class PerRun:
     def distribution(
         self, covariates: Float[np.ndarray, "R q"] | None, names: Sequence[str], count: int
     ) -> tuple[Float[np.ndarray, " R"], Float[np.ndarray, " R"]]:
-        """Return the mean and the standard deviation for each of `count` runs with these covariates
-        (of the logarithm if `is_log`). Where a covariate is unknown, they are the mean and the
-        standard deviation over all runs."""
+        """Return the mean and standard deviation for each of `count` runs (of the logarithm if
+        `is_log`).
+
+        Known covariates determine them by the relation. Otherwise they are those over all runs.
+        """
         mean, std = np.full(count, self.mean), np.full(count, self.std)
         if self.relation is None or covariates is None:
             return mean, std
@@ -95,22 +97,22 @@ class Schema:
     units
         units by name.
     velocity_of
-        for each position, the state that is exactly its derivative: {"x": "x_dot"}. In equations
-        of third order, x_dot has one too: {"x": "x_dot", "x_dot": "x_ddot"}.
+        for each position, the state that is exactly its derivative: {"x": "x_dot"}. In equations of
+        third order, also for each velocity: {"x": "x_dot", "x_dot": "x_ddot"}.
     estimated
         states that were not measured: derivatives estimated from positions.
     hidden
         states that were not measured and are estimated by a fit. They come last.
     per_run
-        the hidden states that are constants of a run, with their distribution over runs.
+        the hidden states that are constant in each run, with their distribution over runs.
     time_input
-        the last input, if it is time, for equations that depend on time.
+        the last input, if it is time. Equations that depend on time need it.
     step
         time between rows of a map x[k+1] = f(x[k], u[k]); None for a flow dx/dt = f(x, u).
     delays
         states and inputs at earlier times. Each is an input column.
     covariate_names
-        quantities that are constant within each run and are in no term, such as a length.
+        quantities that are constant within each run and occur in no term, such as a length.
 
     Examples
     --------
@@ -140,7 +142,7 @@ class Schema:
 
     @property
     def variable_names(self) -> tuple[str, ...]:
-        """States, then inputs: the variables of a library's terms."""
+        """The variables of a library's terms: states, then inputs."""
         return self.state_names + self.input_names
 
     @property
@@ -151,7 +153,7 @@ class Schema:
 
     @property
     def is_measured(self) -> Bool[np.ndarray, " n"]:
-        """Which states were measured; the others are estimated velocities and hidden states."""
+        """Mask of the measured states. The others are estimated velocities and hidden states."""
         return np.isin(self.state_names, self.measured_states)
 
     @property
@@ -165,7 +167,9 @@ class Schema:
 
     @property
     def positions(self) -> dict[str, str | None]:
-        """The positions with their velocities, None for velocities that were not measured."""
+        """The positions with their velocities, or with None for velocities that were not
+        measured.
+        """
         return {
             position: None if velocity in self.estimated else velocity
             for position, velocity in self.velocity_of.items()
@@ -174,13 +178,16 @@ class Schema:
 
     @property
     def order(self) -> int:
-        """The order of the equations of positions; 1 if there are no positions."""
+        """The order of the equations of positions, or 1 if there are no positions."""
         return 1 + len(self.velocity_of) // max(len(self.positions), 1)
 
     @property
     def derivative_of(self) -> dict[int, tuple[int, int]]:
-        """For the index of each estimated state, the index of the measured state of which it is a
-        derivative, and the order of this derivative."""
+        """The origin of each estimated derivative.
+
+        Maps the index of the derivative to the index of the measured state and the order of
+        differentiation.
+        """
         result: dict[int, tuple[int, int]] = {}
         for state, rate in self.given_rates.items():
             if self.state_names[rate] in self.estimated:
@@ -190,24 +197,26 @@ class Schema:
 
     @property
     def given_rates(self) -> dict[int, int]:
-        """The index of the velocity for the index of each position."""
+        """The index of the velocity by the index of its position."""
         index = self.state_names.index
         return {index(position): index(rate) for position, rate in self.velocity_of.items()}
 
     @property
     def max_derivative(self) -> int:
-        """The highest derivative of a measured state in the equations."""
+        """The order of the highest derivative of a measured state in the equations."""
         return 1 + max((times for _, times in self.derivative_of.values()), default=0)
 
     @property
     def measured_inputs(self) -> tuple[str, ...]:
-        """The inputs that have columns in a table: neither time nor delayed."""
+        """The inputs that have columns in a table. Time and delayed variables are not among
+        them.
+        """
         derived = {self.time_input, *(delay.name for delay in self.delays)}
         return tuple(name for name in self.input_names if name not in derived)
 
     @property
     def time_index(self) -> int | None:
-        """The index of the variable that is time, or None."""
+        """The index of time among the variables, or None."""
         return None if self.time_input is None else self.variable_names.index(self.time_input)
 
     def with_time_input(self) -> "Schema":
@@ -217,7 +226,7 @@ class Schema:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data under the keys of model files."""
+        """Return plain data with the keys of model files."""
         return {
             "states": list(self.state_names),
             "inputs": list(self.input_names),
@@ -244,11 +253,11 @@ class Schema:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> "Schema":
-        """Return the schema from such data; raise ValueError, TypeError or KeyError if it is
-        invalid.
+        """Return the schema from the output of `to_dict`.
 
-        Older files have no 'clock', no 'step' (of a map), no 'delays', no 'hidden' or no
-        'covariates'.
+        Raise ValueError, TypeError or KeyError if it is invalid.
+
+        Older files may lack 'clock', 'step' (of a map), 'delays', 'hidden' and 'covariates'.
         """
         columns, time_input = values["columns"], values.get("clock") or None
         schema = cls(
@@ -315,7 +324,7 @@ def _constant(
 
 @final
 class FromSchema(Generic[T]):
-    """A descriptor that reads an attribute from the `schema` of an instance."""
+    """A descriptor that reads an attribute of the `schema` of an instance."""
 
     def __init__(self, read: Callable[[Schema], T]):
         self._read = read
@@ -328,7 +337,7 @@ _MAX_SHOWN = 30  # variables
 
 
 def html_overview(data: "Dataset") -> str:
-    """Return HTML with the size, a row for each variable, and the notes."""
+    """Return HTML with the size of the data, a table row for each variable, and the notes."""
     runs = f"{data.n_runs:,} run{'s' * (data.n_runs != 1)}"
     low, high = int(data.run_lengths.min()), int(data.run_lengths.max())
     each = f"{low:,}" if low == high else f"{low:,} to {high:,}"

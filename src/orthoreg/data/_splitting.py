@@ -1,7 +1,7 @@
-"""Splits of rows: folds of runs, groups of runs or stretches, and rows far from the mean.
+"""Split rows into folds of runs, groups of runs or stretches, and parts far from the mean.
 
-All rules are independent of units and of the order of rows. Distances are in standard deviations,
-and runs are ranked by their distance from the mean.
+No rule depends on units or on the order of rows. Distances are in standard deviations, and runs are
+ranked by their distance from the mean.
 """
 
 from collections.abc import Mapping
@@ -35,8 +35,9 @@ class Partition:
 @final
 @dataclass(frozen=True, eq=False)
 class FoldRule:
-    """Return a fold number for each row of a chunk: the fold of its run, or of a stretch if there
-    are no folds of runs."""
+    """Return a fold number for each row of a chunk: that of its run, or of its stretch if runs have
+    no folds.
+    """
 
     of_run: Int[np.ndarray, " R"] | None
     count: int
@@ -48,21 +49,24 @@ class FoldRule:
 
 
 def folds(rows: Rows, count: int) -> Int[np.ndarray, " N"]:
-    """Return a fold number for each row: by runs if there are enough runs, otherwise by
-    stretches."""
+    """Return a fold number for each row.
+
+    Folds are runs if there are enough of them, or else stretches.
+    """
     return fold_rule(rows, count)(rows)
 
 
 def fold_rule(rows: AnyRows, count: int) -> FoldRule:
     """Return `folds` as a rule for any chunk of the rows. Stretches are formed within each
-    chunk."""
+    chunk.
+    """
     runs = np.arange(rows.n_runs) % count if rows.n_runs >= count else None
     return FoldRule(runs, count)
 
 
 def outward_fold_rule(rows: AnyRows, count: int) -> FoldRule:
-    """Return a rule for fold numbers of any chunk, from the runs nearest to the mean to the
-    farthest runs.
+    """Return a rule for fold numbers of any chunk, with runs ordered by their largest distance from
+    the mean.
 
     For few runs, this is the same as `fold_rule`.
     """
@@ -81,9 +85,10 @@ def outward_fold_rule(rows: AnyRows, count: int) -> FoldRule:
 
 
 def held_out_rows(rows: Rows, share: float) -> Bool[np.ndarray, " N"]:
-    """Return the rows for validation: evenly chosen whole runs, or the end of a single run.
+    """Return a mask of rows for validation: evenly spaced whole runs, or the end of a single
+    run.
 
-    Single rows are chosen if they have no times.
+    If rows have no times, single rows are selected.
     """
     if rows.times is None or rows.n_runs > 1:
         unit = rows.run_of_row if rows.n_runs > 1 else np.arange(len(rows))
@@ -95,7 +100,7 @@ def held_out_rows(rows: Rows, share: float) -> Bool[np.ndarray, " N"]:
 
 
 def grouping(rows: Rows) -> Partition:
-    """Return groups without cuts."""
+    """Return the groups of the rows, without cuts."""
     return grouping_rule(rows)(rows)
 
 
@@ -105,9 +110,9 @@ def grouping_rule(rows: AnyRows) -> "PartitionRule":
 
 
 def extrapolation_rule(rows: AnyRows, inner: float, reach: float) -> "PartitionRule":
-    """Return a rule for cuts that leave the share `inner` of all rows inside, for any chunk.
+    """Return a rule for cuts of any chunk that leave the share `inner` of all rows inside.
 
-    The outer parts are: the rows farthest from the mean (shell), the highest or lowest rows of a
+    The outer parts are the rows farthest from the mean (shell), the highest or lowest rows of a
     variable (half-spaces), the runs farthest from the mean, and the last part of every run.
     """
     extent = rows.extent
@@ -122,9 +127,10 @@ def extrapolation_rule(rows: AnyRows, inner: float, reach: float) -> "PartitionR
 @final
 @dataclass(frozen=True, eq=False)
 class PartitionRule:
-    """A rule that assigns the rows of any chunk to groups and to the sides of cuts.
+    """A rule that assigns the rows of any chunk to groups, and to the inner or outer part of each
+    cut.
 
-    `of_run` are the mean distances of all runs from the mean, or None if there are few runs.
+    `of_run` are the distances of all runs from the mean, or None if there are few runs.
     """
 
     extent: Extent
@@ -139,7 +145,7 @@ class PartitionRule:
     cuts: bool = False
 
     def __call__(self, chunk: Rows) -> Partition:
-        """Return the groups and sides of these rows."""
+        """Return the groups and parts of these rows."""
         distance = self.extent.distance(chunk.variables)
         group = self._groups(chunk, distance)
         if not self.cuts:
@@ -169,9 +175,11 @@ class PartitionRule:
         return _rank(self.of_run) % min(limits.MAX_GROUPS, self.n_runs)
 
     def _groups(self, chunk: Rows, distance: Float[np.ndarray, " N"]) -> Int[np.ndarray, " N"]:
-        """Return a group for each row, at most 50. Ranked runs are assigned to groups in turn.
+        """Return a group for each row, at most 50 groups.
 
-        If there are few runs, groups are stretches of them. Rows without times are assigned like
+        Ranked runs are assigned to groups in turn.
+
+        If there are few runs, groups are stretches of runs. Rows without times are assigned like
         runs.
         """
         if self.of_run is not None:
@@ -186,7 +194,7 @@ class PartitionRule:
 
 
 def _run_distances(rows: AnyRows) -> Float[np.ndarray, " R"] | None:
-    """Return the mean distance of each run's rows from the mean, or None for few runs."""
+    """Return the mean distance of each run's rows from the mean, or None if there are few runs."""
     if rows.n_runs < limits.MIN_RANKED_RUNS:
         return None
     extent = rows.extent

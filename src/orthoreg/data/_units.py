@@ -1,6 +1,6 @@
-"""Units of columns, which can be multiplied and compared by pint (extra `units`).
+"""Units of columns. pint (extra `units`) multiplies and compares them.
 
-Without pint, and for text that is not a unit, a column has no known unit. Its text is kept.
+Without pint, or if a text is not a unit, the column has no known unit. The text is kept.
 """
 
 import re
@@ -19,8 +19,9 @@ Unit = Any
 """A `pint.Unit`. pint is imported only if a column has a unit."""
 
 PURE_NUMBER = "1"
-"""The unit of a pure number. It is not printed behind coefficients."""
-_PLAIN_TEXT = frozenset({"a.u.", "arb.", "px"})  # pint reads u*year and a length on a screen
+"""The unit of a pure number. It is not printed after coefficients."""
+# pint reads these as u*year and as a length on a screen
+_PLAIN_TEXT = frozenset({"a.u.", "arb.", "px"})
 _EXPONENT = re.compile(r"(?<=[^\W\d_])(-?\d+)")  # m s-1
 _SYMBOL = re.compile(r"°[CF]?|%|[^\W\d]+")
 _SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -37,10 +38,10 @@ def _registry() -> Any:
 
 @lru_cache(maxsize=1024)
 def parse_unit(text: str) -> Unit | None:
-    """Return the unit that a text stands for, or None if it is unknown or pint is not installed.
+    """Return the unit that a text denotes, or None if it is unknown or pint is not installed.
 
-    Temperatures in °C or °F have the unit of a temperature difference, because they are multiplied
-    in terms.
+    Terms multiply temperatures. Temperatures in °C or °F therefore have the unit of a temperature
+    difference.
     """
     if not text or text in _PLAIN_TEXT or find_spec("pint") is None:
         return None
@@ -49,7 +50,7 @@ def parse_unit(text: str) -> Unit | None:
     for written in dict.fromkeys((text, plain, _EXPONENT.sub(r"**\1", plain))):
         try:
             unit = registry.parse_units(written)
-        except Exception:  # pint raises errors of several modules for text that is no unit
+        except Exception:  # for other text, pint raises errors of several modules
             continue
         names = {f"delta_{n}" if n in _TEMPERATURES else n: p for n, p in unit._units.items()}
         unit = registry.Unit(registry.UnitsContainer(names))
@@ -59,13 +60,15 @@ def parse_unit(text: str) -> Unit | None:
 
 
 def _bases(unit: Unit) -> list[str]:
-    """Return the names of a unit without prefixes, which pint keeps in its table of units."""
+    """Return the names of a unit's parts without prefixes. pint keeps them in its table of
+    units.
+    """
     known = _registry()._units
     return [name for name in unit._units if name in known]
 
 
 def known_unit(text: str) -> Unit:
-    """Return the unit that a text stands for. The unit must be known."""
+    """Return the unit that a text denotes. The unit must be known."""
     unit = parse_unit(text)
     assert unit is not None
     return unit
@@ -81,22 +84,25 @@ def same_dimension(first: Unit, second: Unit) -> bool:
 
 
 def conversion(first: Unit, second: Unit) -> float:
-    """Return the factor by which numbers in the first unit become numbers in the second."""
+    """Return the factor that converts numbers from the first unit to the second."""
     return float(_registry().convert(1.0, first, second))
 
 
 def is_same(first: Unit, second: Unit) -> bool:
-    """Return whether numbers in two units can be compared without a conversion."""
+    """Return whether numbers in the two units can be compared without conversion."""
     return same_dimension(first, second) and abs(conversion(first, second) - 1) < 1e-9
 
 
 def has_free_zero(unit: Unit) -> bool:
-    """Return whether a column in this unit has an arbitrary zero: temperatures in °C or °F."""
+    """Return whether a column in this unit has an arbitrary zero, like temperatures in °C or °F."""
     return dict(unit._units) in [{f"delta_{name}": 1} for name in _TEMPERATURES]
 
 
 def without_radians_below(unit: Unit) -> Unit:
-    """Return m for m/rad. A length that follows from g/L in rad/s² is in metres."""
+    """Return the unit without rad in its denominator.
+
+    A length that follows from g/L in rad/s² is in m.
+    """
     below = min(unit._units.get("radian", 0), 0)
     return unit if not below else unit / known_unit("rad") ** below
 
@@ -107,8 +113,8 @@ class Units:
     """The known units of the columns of a schema.
 
     `of` contains the unit of each column, including estimated velocities and time, or None if it is
-    unknown. `symbols` are the symbols of units as the user wrote them, and `unreadable` are the
-    texts that are not units. `wanted` are units to print in place of others, {"rad": "deg"}.
+    unknown. `symbols` are the symbols of units as the user wrote them, and `unreadable` are texts
+    that are not units. `wanted` maps units to the units that are printed instead, {"rad": "deg"}.
     """
 
     of: Mapping[str, Unit | None]
@@ -120,18 +126,20 @@ class Units:
 
     @property
     def any(self) -> bool:
-        """Whether a unit is known."""
+        """Whether any unit is known."""
         return any(unit is not None for unit in self.of.values())
 
     def rate(self, name: str) -> Unit | None:
-        """Return the unit of the left side of an equation: a derivative, or a next value."""
+        """Return the unit of the left side of an equation: of a derivative or, for a map, of a next
+        value.
+        """
         unit, time = self.of.get(name), self.of.get(self.time_name)
         if self.discrete:
             return unit
         return None if unit is None or time is None else unit / time
 
     def converted(self, unit: Unit) -> Unit:
-        """Return the unit in which numbers in another unit are printed."""
+        """Return the unit in which numbers with the unit `unit` are printed."""
         for old, new in self.wanted.items():
             first, second = known_unit(old), known_unit(new)
             ((name, power),) = first._units.items()
@@ -140,13 +148,13 @@ class Units:
         return unit
 
     def factor(self, unit: Unit | None) -> float:
-        """Return the factor by which numbers in a unit are printed."""
+        """Return the factor that converts numbers with this unit to the printed unit."""
         if unit is None or not self.wanted:
             return 1.0
         return conversion(unit, self.converted(unit))
 
     def text(self, unit: Unit | None) -> str:
-        """Return a unit as printed, such as rad/s², 1 for a pure number, and '' if unknown."""
+        """Return a unit as text, such as rad/s²: '1' for a pure number, and '' if it is unknown."""
         if unit is None:
             return ""
         shown = self.converted(unit)
@@ -165,9 +173,11 @@ class Units:
 
 
 def checked_conversions(wanted: Mapping[str, str], *, of_columns: bool = False) -> dict[str, str]:
-    """Return a dict from each unit to the unit that replaces it. Raise InputError if a unit is
-    unknown, if two units measure different quantities, or if one has an arbitrary zero, because
-    only columns can be converted between such units."""
+    """Return a dict from each unit to the unit that replaces it.
+
+    Raise InputError if a unit is unknown, if two units measure different quantities, or if a unit
+    has an arbitrary zero, because only columns can be converted between such units.
+    """
     require("pint", "units", "The conversion of units")
     for old, new in wanted.items():
         for text in (old, new):
@@ -176,7 +186,7 @@ def checked_conversions(wanted: Mapping[str, str], *, of_columns: bool = False) 
         first, second = known_unit(old), known_unit(new)
         if not same_dimension(first, second):
             raise InputError(
-                f"'{old}->{new}' cannot be converted: these are units of unlike quantities."
+                f"'{old}->{new}' cannot be converted: these units measure different quantities."
             )
         if not of_columns and (has_free_zero(first) or has_free_zero(second)):
             raise InputError(
@@ -189,7 +199,7 @@ def checked_conversions(wanted: Mapping[str, str], *, of_columns: bool = False) 
 
 
 def symbol_of(name: str) -> str:
-    """Return the symbol of a unit of pint."""
+    """Return pint's symbol of a unit."""
     plain = name.removeprefix("delta_")
     if plain in _TEMPERATURES:
         return f"delta_{_TEMPERATURES[plain]}"
@@ -215,7 +225,7 @@ def _units_of(
 
 
 def _symbols(texts: Iterable[str]) -> dict[str, str]:
-    """Return the symbols in texts by the name of their unit."""
+    """Return the symbols that occur in texts, by the name of their unit."""
     symbols = {}
     for symbol in dict.fromkeys(s for text in texts for s in _SYMBOL.findall(text)):
         unit = parse_unit(symbol)
@@ -245,7 +255,7 @@ def units_of(schema: "Schema") -> Units | None:
 def unit_converter(name: str, given: str, wanted: str) -> tuple[float, float]:
     """Return the factor and the offset that convert numbers from one unit to another.
 
-    Raise DataError if the units are unlike, or if one of them is unknown.
+    Raise DataError if the units measure different quantities, or if one of them is unknown.
     """
     require("pint", "units", f"The conversion of '{name}' from {given} to {wanted}")
     for text in (given, wanted):
@@ -257,8 +267,8 @@ def unit_converter(name: str, given: str, wanted: str) -> tuple[float, float]:
     first, second = known_unit(given), known_unit(wanted)
     if not same_dimension(first, second):
         raise DataError(
-            f"'{name}' cannot be converted from {given} to {wanted}, which are units of unlike "
-            f"quantities."
+            f"'{name}' cannot be converted from {given} to {wanted}: these units measure different "
+            "quantities."
         )
     quantity = _registry().Quantity
     zero, one = (quantity(x, _absolute(given)).to(_absolute(wanted)).magnitude for x in (0.0, 1.0))
@@ -275,7 +285,7 @@ def _absolute(text: str) -> Unit:
 def converted_columns(
     columns: Mapping[str, Any], schema: "Schema", wanted: Mapping[str, str]
 ) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return columns of a schema in other units, {"rad": "deg"}, and the units of all columns."""
+    """Return columns in other units, given as in {"rad": "deg"}, and the units of all columns."""
     if not wanted:
         return dict(columns), dict(schema.units)
     require("pint", "units", "The conversion of units")

@@ -1,7 +1,7 @@
-"""Findings about a fitted model as plain data, which `model.summary(data)` returns.
+"""Findings about a fitted model as plain data; `model.summary(data)` returns them.
 
-Printing findings needs neither solvers nor metrics. `_summarize`, which needs both, is imported
-only where findings are computed.
+Printing findings needs neither solvers nor metrics. Computing them needs both, so `_summarize` is
+imported only where findings are computed.
 """
 
 from ._findings import Advice as Advice

@@ -1,4 +1,4 @@
-"""Advice, most promising first; each item requires evidence in the data."""
+"""Collect advice about a model. Each item of advice requires evidence in the data."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -44,11 +44,11 @@ def advise(
     complete: Sequence[int] = (),
     at_bounds: Sequence[str] = (),
 ) -> tuple[Advice, ...]:
-    """Return advice: remedies by their error on held-out rows, then missing quantities, then
+    """Return advice in the order remedies (by their error on held-out rows), missing quantities,
     further measurements.
 
-    `places` are the indices of the scored equations, by default all. Terms cannot be added to
-    `complete` equations. `at_bounds` are the names of estimates at a bound.
+    `places` are the indices of the scored equations, by default all. `complete` are the indices of
+    equations to which no terms can be added. `at_bounds` are the names of estimates at a bound.
     """
     period = None if seen is None or seen.motion is None else seen.motion.period
     mapped = None
@@ -109,7 +109,7 @@ def advise(
 
 
 def explain_advice(equations: Sequence[str]) -> Advice:
-    """Return advice on equations whose misfit exceeds the noise."""
+    """Return advice to search for missing terms of equations whose misfit exceeds the noise."""
     return Advice(
         "explain",
         f"The misfit of {rates(equations)} exceeds the noise. Search for the missing terms with "
@@ -118,16 +118,16 @@ def explain_advice(equations: Sequence[str]) -> Advice:
 
 
 def ambiguous_advice(equations: Sequence[str]) -> Advice:
-    """Return advice on equations for which other terms explain the data as well."""
+    """Return advice on equations that other terms explain as well."""
     return Advice(
         "few-rows",
-        f"These data do not distinguish the terms of {rates(equations)} from others. Measure runs "
-        f"from other initial states, with other inputs, with more rows or with less noise.",
+        f"These data do not distinguish the terms of {rates(equations)} from other terms. Measure "
+        "runs from other initial states, with other inputs, with more rows or with less noise.",
     )
 
 
 def given_advice(equations: Sequence[str], at_bounds: Sequence[str] = ()) -> Advice:
-    """Return advice on completely given equations whose misfit exceeds the noise."""
+    """Return advice on equations that are given completely but whose misfit exceeds the noise."""
     bounds = "the bound of" if len(at_bounds) == 1 else "a bound of one of"
     wrong = f"a given value or {bounds} {listed(at_bounds)}" if at_bounds else "a given value"
     are, it = ("was", "it") if len(equations) == 1 else ("were", "them")
@@ -142,8 +142,10 @@ def given_advice(equations: Sequence[str], at_bounds: Sequence[str] = ()) -> Adv
 def _noise(
     data: Dataset, motion: Motion, size: Float[np.ndarray, " n"], equations: Sequence[int]
 ) -> Advice | None:
-    """Advice on noise in measured states and its effect on the derivatives that `equations` give.
-    For a position without a measured velocity, this is the second derivative, or a higher one."""
+    """Return advice if measured states are noisy enough to affect the derivatives in `equations`.
+
+    For a position without a measured velocity, this is the second or a higher derivative.
+    """
     rate_of = {i: i for i in np.flatnonzero(data.is_measured).tolist()}
     rate_of |= {state: rate for rate, (state, _) in data.schema.derivative_of.items()}
     pairs = [(i, c) for i, c in rate_of.items() if c in equations]
@@ -158,7 +160,7 @@ def _noise(
 
 
 def _excess(score: EquationScore) -> float:
-    """The part of an equation's error that exceeds the noise."""
+    """Return the part of an equation's error that exceeds the noise."""
     if score.exceeds_noise is not None and score.status in ("explained", "noise-limited"):
         return 0.0
     error = max(score.equation_error or 0.0, judged_error(score))
@@ -169,7 +171,9 @@ def _excess(score: EquationScore) -> float:
 def _remedies(
     field: HybridField, recipe: Recipe, seen: Observations, excess: dict[int, float]
 ) -> list[Advice]:
-    """Advice on terms and columns; `excess` is the error of each equation beyond noise."""
+    """Return advice to add terms or columns; `excess` is the error of each equation beyond
+    noise.
+    """
     improvable = [c for c, error in excess.items() if error > limits.IMPROVABLE_ERROR]
     failing = [c for c, error in excess.items() if error > limits.GOOD_ERROR]
     if not improvable:
@@ -211,7 +215,8 @@ def _remedies(
     rows, terms = len(seen.samples.targets), len(field.features.terms)
     open_ = remaining
     rival = np.inf if larger is None else larger.left
-    if unknown is not None and jerk is not None:  # a complete forcing is reported besides
+    # a complete forcing is reported in addition to the higher order
+    if unknown is not None and jerk is not None:
         open_ = [*remaining, *unknown.equations]
         rival = min(rival, max(jerk[0], 2 * limits.FORCING_REMAINING_ERROR))
     if open_ and rows >= limits.MIN_ROWS_PER_TERM * terms:
@@ -229,7 +234,7 @@ def _remedies(
 
 
 def _limits(field: HybridField, data: Dataset, level: np.ndarray, scores: Scores) -> list[Advice]:
-    """Advice on chaos, if derivatives are accurate and forecasts are not."""
+    """Return advice on chaos if derivatives are accurate but forecasts are not."""
     if any(score.status in ("not-explained", "roughly-explained") for score in scores.equations):
         return []
     lasted = scores.forecasts and not scores.forecasts_failed

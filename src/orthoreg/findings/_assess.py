@@ -1,4 +1,4 @@
-"""The errors of each equation: on the data, on held-out rows and along trajectories."""
+"""Compute the errors of each equation: on the data, on held-out rows and along trajectories."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -25,7 +25,7 @@ def assess(
     names: Sequence[str],
     seen: Observations | None,
 ) -> list[EquationScore]:
-    """Return a score for each equation in `names`, from the fit if there are no observations."""
+    """Return a score for each equation in `names`, from the fit if `seen` is None."""
     if seen is None or len(seen.samples.targets) < limits.MIN_ROWS:
         return [_worded(_of_fit(score, name), where="on the rows of the fit")
                 for name, score in zip(names, certificate.equations, strict=True)]  # fmt: skip
@@ -37,7 +37,9 @@ def assess(
 
 
 def _of_fit(certificate: EquationCertificate, name: str) -> EquationScore:
-    """The errors of the fit. The error of the terms alone includes the orthogonal residual."""
+    """Return the errors of the fit. The error of the terms alone includes the orthogonal
+    residual.
+    """
     fit_error, residual = float(certificate.fit_error), float(certificate.residual_share)
     alone = math.hypot(fit_error, residual)
     return EquationScore(name, "", "", residual > 0, fit_error, equation_error=alone)
@@ -82,18 +84,18 @@ def _measured(
 
 
 def _worded(score: EquationScore, *, where: str, still: bool = False) -> EquationScore:
-    """The score with its status and sentence."""
+    """Return the score with its status and sentence; `where` names the rows of its error."""
     score = replace(score, status="constant" if still else status_of(score))
     return replace(score, sentence=sentence_of(score, where))
 
 
 def _error(values: Float[np.ndarray, " N"], target: Float[np.ndarray, " N"], size: float) -> float:
-    """The root mean square error relative to that of the target."""
+    """Return the root mean square error of the values, divided by `size`."""
     return float(np.sqrt(np.mean((target - values) ** 2)) / size)
 
 
 def _is_still(seen: Observations, equation: int) -> bool:
-    """Whether a state changes by no more than rounding over the time of the data."""
+    """Return whether a state changes by no more than rounding errors over the time of the data."""
     if seen.motion is None:
         return False
     data = seen.motion.data
@@ -111,10 +113,11 @@ def judged(
     terms_probability: Float[np.ndarray, " c"] | None = None,
     starts: Starts | None = None,
 ) -> list[EquationScore]:
-    """Return the scores with the misfit of trajectories in each measured state, and their status.
+    """Return the scores with the misfit of trajectories in each measured state, and their
+    status.
 
-    Equations of unmeasured states are judged by other states. An equation is limited by noise if
-    its terms are probably wrong because other terms explain the data as well.
+    The equation of an unmeasured state is judged by a measured state. An equation is limited by
+    noise if other terms explain the data as well, so that its terms are probably wrong.
     """
     judgement = judge(field, data, interpolation, starts)
     if judgement is None:

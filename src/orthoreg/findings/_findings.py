@@ -43,14 +43,14 @@ class Advice:
 @final
 @dataclass(frozen=True)
 class TermRow:
-    """A term of an equation: its coefficient (zero for an unused term) and its 95% interval.
+    """A term of an equation with its coefficient (zero for an unused term) and 95% interval.
 
-    `stability` is the share of resamples that select the term, or the weight of the sets of terms
-    that contain it, computed from their trajectory scores. `probability` equals `stability` if the
-    equation explains the data. Otherwise a term is missing, the selection of substitutes is no
-    evidence for them, and `probability` is None. Both are None if the fit has no such evidence.
-    `is_given` is true if the coefficient was given instead of estimated. `unit` is the unit of the
-    coefficient. It is "1" for a pure number, and None if the units of the columns are unknown.
+    `stability` is the share of resamples that select the term or, for terms selected by
+    trajectories, the weight of the sets that contain it. `probability` equals `stability` if the
+    equation explains the data. It is None if the equation does not, because substitutes for a
+    missing term are then selected as well. Both are None if the fit has no such evidence.
+    `is_given` is true if the coefficient was given, not estimated. `unit` is the unit of the
+    coefficient: "1" for a pure number, None if the units of the columns are unknown.
     """
 
     equation: str
@@ -69,7 +69,7 @@ class TermRow:
 
     @property
     def share(self) -> str:
-        """The probability as text, or the stability in brackets if it is not a probability."""
+        """The probability as text, or the stability in brackets if there is no probability."""
         if self.stability is None:
             return ""
         text = whole_percent(self.stability)
@@ -79,7 +79,7 @@ class TermRow:
 @final
 @dataclass(frozen=True)
 class ConfoundedTerms:
-    """Two terms of an equation that the data cannot distinguish, and data that could."""
+    """Two terms of an equation that the data cannot distinguish, and what data would."""
 
     equation: str
     term: str
@@ -91,8 +91,10 @@ class ConfoundedTerms:
 @final
 @dataclass(frozen=True)
 class CorrelatedEstimates:
-    """Two constants with correlated estimates: the data determine a combination of them better than
-    each constant alone."""
+    """Two constants with correlated estimates.
+
+    The data determine a combination of the two better than each constant alone.
+    """
 
     first: str
     second: str
@@ -106,15 +108,15 @@ class EquationScore:
 
     `fit_error` is the error on the training data, `derivative_error` on the data of the summary.
     `held_out_error` is the error of the same terms and residual on held-out rows, `equation_error`
-    that of the terms without the residual. `noise` is the uncertainty of the derivative.
-    `trajectory_error` is the misfit of simulated segments of `trajectory_rows` rows in standard
-    deviations of the measured state, `trajectory_noise` the misfit from noise alone, and
-    `trajectory_alone` the misfit without the residual. `exceeds_noise` is true if the misfit is
-    larger than noise explains. `errors_grow` is true if longer trajectories amplify small errors of
-    the initial state. `terms_probability` is the probability that the selected terms are correct,
-    if trajectories selected them. `judged_by` is the measured state whose trajectory judges the
-    equation of a hidden state. Values that were not computed are None. `status` is the verdict on
-    the equation, and `sentence` the status in words.
+    the error of the terms without the residual. `noise` is the uncertainty of the derivative.
+    `trajectory_error` is the misfit of simulated segments of `trajectory_rows` rows, in standard
+    deviations of the measured state; `trajectory_noise` is the misfit that noise alone would cause,
+    and `trajectory_alone` the misfit without the residual. `exceeds_noise` is true if noise cannot
+    explain the misfit. `errors_grow` is true if small errors of the initial state grow along longer
+    trajectories. `terms_probability` is the probability that the selected terms are correct, if
+    trajectories selected them. `judged_by` is the measured state whose trajectory judges the
+    equation of a hidden state. `status` is the verdict on the equation, and `sentence` expresses it
+    in words. Values that were not computed are None.
     """
 
     equation: str
@@ -138,7 +140,8 @@ class EquationScore:
     @property
     def is_ambiguous(self) -> bool:
         """Whether other terms explain the data as well, so that the selected terms are probably
-        wrong."""
+        wrong.
+        """
         p = self.terms_probability
         return p is not None and p < limits.MIN_TERM_PROBABILITY
 
@@ -148,7 +151,8 @@ class EquationScore:
 class Scores:
     """Errors on the data of a summary; None if they were not computed.
 
-    `forecast_error` is the error of completed forecasts; `forecasts_failed` counts the others.
+    `forecast_error` is the error of completed forecasts; `forecasts_failed` is the number of other
+    forecasts.
     """
 
     equations: tuple[EquationScore, ...]
@@ -161,7 +165,7 @@ class Scores:
 
     @property
     def of_forecasts(self) -> dict[str, Any]:
-        """The scores of forecasts alone, as `forecast_scores` returns them."""
+        """The scores of forecasts only, with the keys of `forecast_scores`."""
         return {
             "forecast_error": self.forecast_error,
             "forecasts": self.forecasts,
@@ -173,7 +177,7 @@ class Scores:
 @final
 @dataclass(frozen=True)
 class CertificateRow:
-    """The certificate of one equation; errors are relative to the size of its derivative."""
+    """The certificate of one equation. Errors are relative to the size of its derivative."""
 
     equation: str
     n_terms: int
@@ -190,9 +194,11 @@ class CertificateRow:
 @final
 @dataclass(frozen=True)
 class PathRow:
-    """Error of an equation by number of terms, relative to the size of its derivative: `inner` on
-    fitted rows, `outer` on other rows. `used` is the index of the terms in use, None if
-    trajectories selected other terms."""
+    """Errors of an equation for each number of terms, relative to the size of its derivative.
+
+    `inner` is the error on fitted rows, `outer` on other rows. `used` is the index of the terms in
+    use, or None if trajectories selected other terms.
+    """
 
     equation: str
     n_terms: tuple[int, ...]
@@ -204,12 +210,11 @@ class PathRow:
 @final
 @dataclass(frozen=True)
 class Findings:
-    """Findings about a model: print them, or use their attributes.
+    """Findings about a model. Print them, or read their attributes.
 
-    `source` is the name of the data, None for findings of the fit alone. `advice` starts with the
-    most promising suggestion. `scores` are the numbers on which verdict and advice are based.
-    `matched_terms` is true if the probabilities of terms come from trajectories instead of
-    resamples.
+    `source` is the name of the data, or None for findings on the fit alone. `advice` starts with
+    the most promising item. Verdict and advice are based on `scores`. `matched_terms` is true if
+    the probabilities of terms come from trajectories, not from resamples.
     """
 
     equations: tuple[str, ...]
@@ -230,7 +235,7 @@ class Findings:
 
     @property
     def shown_terms(self) -> tuple[TermRow, ...]:
-        """The terms in use, and others that enough resamples or sets of terms contain."""
+        """The terms in use, and unused terms that enough resamples or sets of terms contain."""
         return tuple(
             row
             for row in self.terms
@@ -243,20 +248,22 @@ class Findings:
         return as_text(self)
 
     def _repr_html_(self) -> str:
-        """HTML for a notebook: the text that a terminal shows."""
+        """HTML for a notebook, with the same text as a terminal."""
         return f"<pre>{escape(str(self))}</pre>"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return dictionaries, lists, numbers and text, as `schema.json` describes them."""
+        """Return the findings as dictionaries, lists, numbers and text, as `schema.json` describes
+        them.
+        """
         return _listed(asdict(self))
 
     def to_json(self, indent: int | None = None) -> str:
-        """Return `to_dict` as JSON; NaN becomes null and infinite numbers text."""
+        """Return `to_dict` as JSON. NaN becomes null, and infinite numbers become text."""
         return json.dumps(plain(self.to_dict()), allow_nan=False, indent=indent)
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> "Findings":
-        """Return findings from the output of `to_dict`."""
+        """Return the findings that `to_dict` converted to a dictionary."""
         scores = values["scores"]
         equations = tuple(EquationScore(**score) for score in scores["equations"])
         parts: dict[str, Any] = {
@@ -268,7 +275,7 @@ class Findings:
         return cls(**{**_tupled(values), **parts})
 
 
-Summary = Findings  # the name in 0.2
+Summary = Findings  # name in version 0.2
 _ROWS = {
     "advice": Advice, "terms": TermRow, "confounded": ConfoundedTerms, "paths": PathRow,
     "certificate": CertificateRow, "correlations": CorrelatedEstimates,
@@ -276,7 +283,7 @@ _ROWS = {
 
 
 def plain(value: Any) -> Any:
-    """Return the value with lists for arrays, None for NaN and text for infinite numbers."""
+    """Return the value with arrays as lists, NaN as None and infinite numbers as text."""
     if isinstance(value, dict):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

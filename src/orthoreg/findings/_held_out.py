@@ -1,4 +1,4 @@
-"""Least-squares predictions for held-out rows, fold by fold."""
+"""Predict held-out rows by least squares, fold by fold."""
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -12,11 +12,11 @@ def held_out_values(
     targets: Float[np.ndarray, "N c"],
     fold: Int[np.ndarray, " N"],
 ) -> Float[np.ndarray, "N c"]:
-    """Return for each row the values of the least-squares fit to the other folds.
+    """Return the prediction for each row by a least-squares fit to the other folds.
 
-    With design = U S V' the fit to the rows outside fold f has the coefficients
-    (I - U_f' U_f)^-1 (U' y - U_f' y_f) in U, which is as accurate as the design allows. Directions
-    that occur only in the fold have coefficient zero.
+    With design = U S V', the fit to the rows outside fold f has the coefficients (I - U_f' U_f)^-1
+    (U' y - U_f' y_f) in the basis U. This is as accurate as the design allows. Directions that
+    occur only in fold f have coefficient zero.
     """
     values = np.zeros_like(targets)
     size = np.sqrt(np.mean(design**2, axis=0))
@@ -39,7 +39,10 @@ def held_out_ridge(
     fold: Int[np.ndarray, " N"],
     ridge: Float[np.ndarray, " K"],
 ) -> Float[np.ndarray, " N"]:
-    """Return the same for ridge regression on columns scaled to unit mean square."""
+    """Return the prediction for each row by ridge regression on the other folds.
+
+    `ridge` applies to columns scaled to unit mean square.
+    """
     size = np.sqrt(np.mean(design**2, axis=0))
     scaled = design / np.where(size > 0, size, 1.0)
     grams = {part: scaled[fold == part].T @ scaled[fold == part] for part in np.unique(fold)}
@@ -60,7 +63,7 @@ def held_out_errors(
     targets: Float[np.ndarray, "N c"],
     fold: Int[np.ndarray, " N"],
 ) -> Float[np.ndarray, " c"]:
-    """Return the root mean square errors of held-out values relative to the targets."""
+    """Return the root mean square error of held-out predictions, relative to each target."""
     error = np.mean((targets - held_out_values(design, targets, fold)) ** 2, axis=0)
     return np.sqrt(error / np.maximum(np.mean(targets**2, axis=0), 1e-300))
 

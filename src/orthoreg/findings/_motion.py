@@ -1,4 +1,4 @@
-"""Rows of the runs with derivatives, and their noise."""
+"""Derivatives at the rows of runs, with their noise."""
 
 from dataclasses import dataclass, replace
 from typing import final
@@ -14,12 +14,12 @@ from . import _limits as limits
 @final
 @dataclass(frozen=True, eq=False)
 class Motion:
-    """Runs with the derivative of each state, row by row.
+    """Runs with the derivative of each state at each row.
 
-    `run` numbers the runs; `inner` marks rows away from the ends of a run, where derivatives are
-    accurate. `noise` is the standard deviation of each state's noise, `is_white` whether it is
-    noise instead of coarse sampling. `slope_noise` is the resulting variance of
-    the derivatives. `period` is the number of rows of an oscillation of each state.
+    `run` is the run index of each row. `inner` marks rows away from the ends of a run, where
+    derivatives are accurate. `noise` is the standard deviation of each state's noise, and
+    `is_white` tells noise from coarse sampling. `slope_noise` is the variance of the derivatives
+    due to noise. `period` is the number of rows per oscillation of each state.
     """
 
     data: Dataset
@@ -33,13 +33,13 @@ class Motion:
 
     @property
     def noise_level(self) -> Float[np.ndarray, " n"]:
-        """The noise of each state over its standard deviation; zero if it is not white."""
+        """The noise of each state in standard deviations of the state; zero if it is not white."""
         spread = self.data.states.std(axis=0)
         return np.where(self.is_white & (spread > 0), self.noise / np.maximum(spread, 1e-300), 0.0)
 
 
 def motion_of(data: Dataset, differentiation: AbstractDifferentiator) -> Motion | None:
-    """Return the motion in these runs; None if every run is too short for derivatives."""
+    """Return the derivatives of these runs, or None if every run is too short."""
     long = data.run_lengths >= max(limits.MIN_ROWS_DERIVATIVES, differentiation.min_points)
     if not long.any():
         return None
@@ -57,7 +57,7 @@ def motion_of(data: Dataset, differentiation: AbstractDifferentiator) -> Motion 
             noise[rate] = np.sqrt(variances[times - 1][measured])
             is_white[rate] = is_white[measured]
             slope_noise[rate] = max(slope_noise[rate], variances[times][measured])
-    else:  # given derivatives have their own noise, independent of that of the states
+    else:  # given derivatives have noise of their own, independent of the states' noise
         noise, is_white = np.zeros(data.n_states), np.zeros(data.n_states, dtype=bool)
         slopes = np.array(data.derivatives)
         given = replace(data, states=slopes, derivatives=None)
@@ -79,8 +79,9 @@ def motion_of(data: Dataset, differentiation: AbstractDifferentiator) -> Motion 
 
 
 def stretches(data: Dataset, max_rows: int) -> tuple[Dataset, Int[np.ndarray, " R"]]:
-    """Return at most about `max_rows` rows, as whole runs or stretches, and the run index of each
-    stretch."""
+    """Return at most about `max_rows` rows as whole runs or stretches, and the run index of
+    each.
+    """
     if data.n_samples <= max_rows:
         return data, np.arange(data.n_runs)
     mean = data.n_samples / data.n_runs
@@ -108,7 +109,9 @@ def _after(
     data: Dataset,
     noise: Float[np.ndarray, " n"],
 ) -> list[Float[np.ndarray, " n"]]:
-    """The variances of the derivatives from noise of this size in the states."""
+    """Return the variances of the first and higher derivatives that noise of this size in the
+    states causes.
+    """
     count = data.schema.max_derivative
     if not noise.any():
         return [np.zeros(data.n_states) for _ in range(count)]
@@ -127,8 +130,9 @@ def _after(
 def _bias(
     rule: AbstractDifferentiator, data: Dataset, slopes: Float[np.ndarray, "N n"]
 ) -> Float[np.ndarray, " n"]:
-    """The mean squared error of smoothing: a quarter of the squared change from a rule with a
-    window that is a quarter longer."""
+    """Return the mean squared error of smoothing, estimated as a quarter of the squared change that
+    a window a quarter longer causes.
+    """
     coarser = rule
     for _ in range(max(rule.min_points // 8, 1)):
         following = coarser.coarser()
@@ -141,7 +145,9 @@ def _bias(
 
 
 def _inner(data: Dataset, window: int) -> Bool[np.ndarray, " N"]:
-    """Rows at least half a window, or a sixth of the run if shorter, from the ends of their run."""
+    """Return a mask of rows at least half a window from the ends of their run, or a sixth of the
+    run if that is less.
+    """
     run = data.run_of_row
     margin = np.minimum(window // 2 + 1, data.run_lengths // 6)[run]
     row = np.arange(data.n_samples) - data.offsets[run]

@@ -1,4 +1,4 @@
-"""Notes that accompany verdict and advice."""
+"""Write the notes that accompany verdict and advice."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -16,8 +16,10 @@ from ._words import counted, interval, listed, percent
 def certificate_notes(
     rows: Sequence[CertificateRow], dependences: Sequence[str], *, is_selected: bool
 ) -> list[str]:
-    """Return notes on linearly dependent terms and on the residual. `is_selected` is true if a
-    selection, not the L1 norm, chose the terms."""
+    """Return notes on linearly dependent terms and on the residual.
+
+    `is_selected` is true if a selection method, not the L1 norm, chose the terms.
+    """
     notes = [
         f"On these data, {relation}, so the data cannot distinguish these terms."
         for relation in dependences
@@ -25,10 +27,10 @@ def certificate_notes(
     notable = [row for row in rows if row.residual_share > limits.NOTABLE_RESIDUAL]
     if any(row.overlap < limits.NEGLIGIBLE_OVERLAP for row in notable):
         notes.append(
-            "The residual represents dynamics that the terms in use cannot. If missing physics "
-            "correlates with a term, the coefficient of this term absorbs part of it. "
-            "model.explain(data), or `orthoreg explain` on the command line, proposes formulas for "
-            "the residual."
+            "The residual represents dynamics that the terms in use cannot represent. If missing "
+            "physics correlates with a term, the term's coefficient absorbs part of it. "
+            "model.explain(data), or `orthoreg explain` on the command line, proposes formulas "
+            "for the residual."
         )
     for row in notable:
         if row.library_share <= limits.LIBRARY_SHARE:
@@ -48,8 +50,8 @@ def certificate_notes(
 
 
 NO_EVIDENCE = (
-    "No intervals or probabilities: the terms of this model were given or accepted instead of "
-    "selected by its fit, or its file comes from a version that did not store them."
+    "No intervals or probabilities: the terms of this model were given or accepted, not selected "
+    "by its fit, or its file comes from a version that did not store them."
 )
 NO_DATA = (
     "This summary covers the fit alone. Forecasts and advice need data: call model.summary(data) "
@@ -58,26 +60,29 @@ NO_DATA = (
 
 
 def weak_form(widths: Sequence[float]) -> str:
-    """Return a note on the fit of noisy or coarse data."""
+    """Return a note that the weak form was used."""
     wide = listed([f"{2 * width:.3g}" for width in widths])
     return (
-        f"Fitted in the weak form (integrals over time windows of {wide}) instead of to "
-        f"derivatives, which are unreliable with noise, few samples or switched inputs."
+        f"Fitted in the weak form (integrals over time windows of {wide}), not to derivatives, "
+        "which are unreliable with noise, few samples or switched inputs."
     )
 
 
 def rows_without_history(delays: Sequence[Delay]) -> str:
-    """Return a note on rows that were left out because a delayed variable is not known there."""
+    """Return a note on rows that were left out because a delayed variable has no value there."""
     longest = max(delay.value for delay in delays)
     are = "is" if len(delays) == 1 else "are"
     return (
-        f"{listed([delay.shown(4) for delay in delays])} {are} read from the data, so rows within "
-        f"{longest:.4g} of the start of a run, which have no such history, were left out."
+        f"{listed([delay.shown(4) for delay in delays])} {are} read from the data. Rows within "
+        f"{longest:.4g} of the start of a run have no such history and were left out."
     )
 
 
 def held_inputs(names: Sequence[str]) -> str:
-    """Return a note on inputs that are held according to trajectories, not to their values."""
+    """Return a note on inputs that are held between rows.
+
+    Trajectories, not their values, showed this.
+    """
     are = "is" if len(names) == 1 else "are"
     return (
         f"{listed(names)} {are} treated as held between rows, because the same equations then "
@@ -86,7 +91,7 @@ def held_inputs(names: Sequence[str]) -> str:
 
 
 def left_out_values(counts: Mapping[str, int]) -> str:
-    """Return a note on values that were left out of a fit of noisy data."""
+    """Return a note on outliers that were left out of a fit of noisy data."""
     each = listed([f"{name} ({count})" for name, count in counts.items()])
     return f"Outliers (values far from those before and after) were left out: {each}."
 
@@ -101,8 +106,8 @@ def clipped_values(data: Dataset) -> list[str]:
                 limit = f"{data.plan.range_limits[side, c]:.5g}"
                 notes.append(
                     f"{name} is at its {extreme} value {limit} in {counted(count, 'row')}, where "
-                    f"the range of its sensor ends. These values are treated as {bound} {limit}. "
-                    f"Estimates of noise, windows and derivatives leave them out."
+                    f"the range of its sensor ends. These values are treated as {bound} {limit}, "
+                    "and estimates of noise, windows and derivatives leave them out."
                 )
     if data.inputs is None or data.discrete:
         return notes
@@ -121,26 +126,29 @@ def clipped_values(data: Dataset) -> list[str]:
 
 
 _SIDES = ((1, 1, "largest", "at least"), (0, -1, "smallest", "at most"))
-"""Index of the limit, sign in `Plan.clipped`, and words."""
+"""Return the column index, the limit, the sign in `Plan.clipped`, and words for the limit."""
 
 INTERVALS_KNOW_NOISE = (
     "Intervals come from the matched trajectories and account for measurement noise."
 )
 INTERVALS_WITH_DELAYED_STATES = (
     "Intervals come from the matched trajectories. Delayed states are read from the smoothed "
-    "measurements; the intervals do not account for errors of these, and may be too narrow."
+    "measurements. The intervals do not account for errors of these readings and may be too "
+    "narrow."
 )
 INTERVALS_NOT_KNOWN = (
     "No intervals: there are too few rows to estimate the noise and too few runs to compare."
 )
 NOISE_NOT_IN_INTERVALS = (
-    "Intervals come from leaving out runs or stretches of rows in turn. They do not account for "
+    "Intervals come from leaving out runs, or stretches of rows, in turn. They do not account for "
     "the bias that noise and smoothing cause, and may be too narrow."
 )
 
 
 def in_units(units: Mapping[str, str], unreadable: Sequence[str] = ()) -> str:
-    """Return a note on the units of the columns. `unreadable` texts are no known units."""
+    """Return a note on the units of the columns. `unreadable` are texts that are not known
+    units.
+    """
     text = f"Units: {', '.join(f'{name} in {unit}' for name, unit in units.items())}."
     if unreadable:
         shown = listed([f"'{unit}'" for unit in dict.fromkeys(unreadable)])
@@ -152,8 +160,9 @@ def in_units(units: Mapping[str, str], unreadable: Sequence[str] = ()) -> str:
 
 
 def unlike_arguments(terms: Sequence[str], angles: Sequence[str] = ()) -> str:
-    """Return a note on terms of the library that combine unlike quantities, and on `angles` that
-    are not in rad."""
+    """Return a note on library terms with arguments that are not pure numbers, and on `angles`
+    whose unit is not rad.
+    """
     were = "was" if len(terms) == 1 else "were"
     return (
         f"{listed(terms, most=12)} {were} not considered: by the units of the columns, "
@@ -186,11 +195,11 @@ def given_rates(velocity_of: Mapping[str, str], estimated: Sequence[str]) -> str
 
 
 def hidden_states(names: Sequence[str]) -> str:
-    """Return a note on states without measurements."""
+    """Return a note on hidden states."""
     was = "was" if len(names) == 1 else "were"
     return (
         f"{listed(names)} {was} not measured but estimated together with the constants, so "
-        f"forecasts are scored on measured states only."
+        "forecasts are scored on measured states only."
     )
 
 
@@ -209,7 +218,7 @@ def constants_of_runs(constants: Sequence[PerRun], units: CoefficientUnits | Non
 
 
 def relations_of_runs(constants: Sequence[PerRun]) -> list[str]:
-    """Return notes on constants of runs that follow from covariates."""
+    """Return notes on constants per run that depend on covariates."""
     return [
         _relation_of_runs(constant.name, constant.relation)
         for constant in constants
@@ -226,22 +235,21 @@ def _relation_of_runs(name: str, relation: Relation) -> str:
     text += f"interval{'s' * (len(ends) > 1)} {listed(ends)})"
     if relation.is_exact:
         text += (
-            f": the intervals of {freedom + len(relation.values)} runs explain all deviations "
+            f": the intervals of the {freedom + len(relation.values)} runs explain all deviations "
             f"(chi-squared {relation.chi_squared:.3g}, {freedom} expected)"
         )
     else:
         scatter = percent(relation.scatter) if relation.is_relative else f"{relation.scatter:.2g}"
         text += f": runs scatter around it by {scatter}, more than their intervals explain"
     return (
-        f"{text}. Runs left out one at a time are predicted within "
-        f"{percent(relation.left_out_error)}, by the mean of the others within "
-        f"{percent(relation.spread)}. Forecasts of runs with known {listed(relation.covariates)} "
-        f"use the relation."
+        f"{text}. Left-out runs are predicted within {percent(relation.left_out_error)}, by the "
+        f"mean of the others within {percent(relation.spread)}. Forecasts of runs with known "
+        f"{listed(relation.covariates)} use the relation."
     )
 
 
 def undetermined_constants(undetermined: Undetermined) -> str:
-    """Return a note on constants that cannot be told from these data."""
+    """Return a note on constants that the data do not determine."""
     constants = undetermined.constants
     if undetermined.combinations:
         text = f"Of {listed(constants)} the data determine only {listed(undetermined.combinations)}"
@@ -259,7 +267,7 @@ def estimated_constants(
     scale: Sequence[str] = (),
     units: CoefficientUnits | None = None,
 ) -> str:
-    """Return a note on estimated constants with their intervals; those in `scale` equal one."""
+    """Return a note on estimated constants with their intervals. Those in `scale` are set to 1."""
     shown = []
     for name, value, ends in constants:
         if math.isnan(value):
@@ -276,8 +284,8 @@ def estimated_constants(
     text = f"Estimated from the data: {listed(shown, most=12)}."
     if scale:
         text += (
-            f" The equations determine them up to a common factor, which is set by "
-            f"{listed(scale)} = 1. Any known value can set it instead."
+            "The equations determine them only up to a common factor, which is fixed by "
+            f"{listed(scale)} = 1. Any known value can fix it instead."
         )
     return text
 
@@ -307,12 +315,12 @@ def held_by_a_bound(equation: str, terms: Sequence[str]) -> str:
 
 
 def no_candidates(terms: Sequence[str]) -> str:
-    """Return a note on sines and cosines that the default library does not consider."""
+    """Return a note on sines and cosines that the default library leaves out."""
     were = "was" if len(terms) == 1 else "were"
     return (
-        f"{', '.join(terms)} {were} not considered: the default "
-        f"library has sines and cosines of angles that cover a quarter of a period, and of other "
-        f"columns only if the data clearly prefer them. A library that you choose keeps them."
+        f"{', '.join(terms)} {were} not considered: the default library has sines and cosines only "
+        "of angles that cover a quarter of a period, and of other columns that clearly need them. "
+        "A library that you choose keeps them."
     )
 
 

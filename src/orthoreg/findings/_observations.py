@@ -1,7 +1,8 @@
-"""The rows on which verdict and advice are based, and how far their columns determine derivatives.
+"""Rows on which verdict and advice are based, and the share of a derivative that their columns
+determine.
 
 `determination` measures how much of a derivative any smooth function of the columns explains. A row
-is predicted by the plane through its nearest rows of other runs, or of other times if there are few
+is predicted by the plane through its nearest rows in other runs, or at other times if there are few
 runs. Only rows with such neighbours count: a run that never returns to an earlier state does not
 show whether its columns determine its motion.
 """
@@ -25,10 +26,11 @@ from ._motion import Motion
 class Determination:
     """The share of each target's variance that no function of the columns explains.
 
-    `share` is measured on the rows `covered` by neighbours, after subtracting noise; `enough` is
-    true if these rows suffice for a statement. Neighbours miss the curvature of a function, but
-    less so the closer they are, while a missing variable matters at any distance: `certain_share`
-    is the minimum of the shares of all these rows and of those with the closest neighbours.
+    `share` is measured on the rows `covered` by neighbours, after subtracting noise. `enough` is
+    true if these rows suffice for a statement. The plane through neighbours misses the curvature of
+    a function, but less so the closer the neighbours are, while a missing variable matters at any
+    distance. `certain_share` is therefore the smaller of the shares on all these rows and on the
+    rows with the closest neighbours.
     """
 
     share: Float[np.ndarray, " c"]
@@ -46,13 +48,13 @@ class Determination:
 @final
 @dataclass(frozen=True, eq=False)
 class Observations:
-    """Variables and derivatives of some rows, with noise as variances.
+    """Variables and derivatives at some rows, with variances of their noise.
 
-    `noise` is the error from noise in any prediction of a derivative from the variables. Runs in
-    time also have the motion they come from, and a mask of the rows away from the ends of a run.
-    `labels` are the names whose derivatives the equations give: theta' for a second-order equation.
-    `constants` are the model's constants inside terms.
-    `map_data` are the runs of a map.
+    `noise` is the mean squared error that noise in the variables causes in any prediction of a
+    derivative. `motion` and `inner`, a mask of the rows away from the ends of a run, are None
+    without runs in time. `labels` are the left sides of the equations, such as theta' for a
+    second-order equation. `constants` are the model's constants inside terms. `map_data` are the
+    runs of a map.
     """
 
     samples: Rows
@@ -70,7 +72,7 @@ class Observations:
         outputs: Sequence[str],
         given: Mapping[int, int] | None = None,
     ) -> FeatureMap:
-        """Return the terms of a library for these columns, with the model's constants inside."""
+        """Return the terms of a library for these columns, with the model's constants inserted."""
         features = bind(library, names, outputs, given)
         return features.with_values(self.constants[name] for name in features.parameters)
 
@@ -81,12 +83,12 @@ class Observations:
 
     @property
     def data(self) -> Dataset | None:
-        """The runs in time; None for states and derivatives without times."""
+        """The runs in time, or None for states and derivatives without times."""
         return self.map_data if self.motion is None else self.motion.data
 
     @property
     def noise_level(self) -> Float[np.ndarray, " n"]:
-        """The noise of each state over its standard deviation; zero if it is not known."""
+        """The noise of each state in standard deviations of the state; zero if it is unknown."""
         if self.motion is not None:
             return self.motion.noise_level
         if self.map_data is None:
@@ -94,7 +96,7 @@ class Observations:
         return self.map_data.plan.noise / np.maximum(self.map_data.states.std(axis=0), 1e-300)
 
     def first_order(self) -> Determination | None:
-        """Return how far the variables determine the derivatives; None without runs in time."""
+        """Return how far the variables determine the derivatives, or None without runs in time."""
         samples = self.samples
         if self.map_data is not None:
             return determination(
@@ -117,7 +119,7 @@ class Observations:
         return replace(result, covered=covered)
 
     def _apart(self) -> int:
-        """A quarter of the shortest period in rows, at most a quarter of the longest run."""
+        """Return a quarter of the shortest period in rows, at most a quarter of the longest run."""
         assert self.motion is not None
         longest = float(self.motion.data.run_lengths.max())
         period = min(float(np.min(self.motion.period)), longest)
@@ -126,7 +128,7 @@ class Observations:
 
 
 def of_motion(motion: Motion) -> Observations:
-    """Return the observations of runs in time, except rows that were filled in."""
+    """Return the observations of runs in time, without rows that were filled in."""
     data = motion.data
     filled = np.zeros_like(data.states, dtype=bool) if data.filled is None else data.filled
     kept = np.flatnonzero(~filled.any(axis=1))
@@ -168,7 +170,7 @@ def of_map(data: Dataset) -> Observations:
 
 
 def _map_noise(data: Dataset) -> Float[np.ndarray, " V"]:
-    """The standard deviation of the noise of each variable of a map; inputs count as exact."""
+    """Return the noise standard deviation of each variable of a map. Inputs count as exact."""
     return np.concatenate([data.plan.noise, np.zeros(len(data.input_names))])
 
 
@@ -181,7 +183,7 @@ def of_samples(samples: Rows) -> Observations:
 
 
 def _point_noise(samples: Rows, motion: Motion) -> Float[np.ndarray, " V"]:
-    """The standard deviation of the noise of each variable; inputs count as exact."""
+    """Return the noise standard deviation of each variable. Inputs count as exact."""
     inputs = samples.variables.shape[1] - len(motion.noise)
     return np.concatenate([np.where(motion.is_white, motion.noise, 0.0), np.zeros(inputs)])
 
@@ -191,7 +193,9 @@ def _blur(
     targets: Float[np.ndarray, "N c"],
     noise: Float[np.ndarray, " V"],
 ) -> Float[np.ndarray, " c"]:
-    """The variance of a linear prediction of the targets from noise in the variables."""
+    """Return the variance that noise in the variables causes in a linear prediction of the
+    targets.
+    """
     spread = points.std(axis=0)
     spread = np.where(spread > 0, spread, 1.0)
     scaled = (points - points.mean(axis=0)) / spread
@@ -209,10 +213,10 @@ def determination(
     point_noise: Float[np.ndarray, " V"],
     noise: Float[np.ndarray, " c"],
 ) -> Determination:
-    """Return the share of the targets that neighbours leave unexplained.
+    """Return the share of the targets that predictions from neighbouring rows do not explain.
 
-    Rows of the same run within a distance of `apart` are not neighbours. `point_noise` is the
-    standard deviation of the noise of each column, `noise` the variance of any prediction from all
+    Rows of the same run that are at most `apart` rows away are not neighbours. `point_noise` is the
+    noise standard deviation of each column, and `noise` the variance of any prediction due to
     noise.
     """
     from scipy.spatial import KDTree
@@ -237,7 +241,8 @@ def determination(
             offsets, distance, both, (limits.NEIGHBOUR_BLUR * point_noise[varies] / spread) ** 2
         )
         predicted[rows] = values[:, : targets.shape[1]]
-        # a plane through neighbours on all sides also predicts the position of the row itself
+        # the plane also predicts the row's own position; neighbours on one side only make this
+        # inaccurate
         missed = np.linalg.norm(values[:, targets.shape[1] :], axis=1)
         reach[rows] = distance[:, -1]
         covered[rows] = (distance[:, count // 2] < limits.MAX_NEIGHBOUR_DISTANCE) & (
@@ -257,7 +262,9 @@ def determination(
 
 
 def _parts(run: Int[np.ndarray, " N"]) -> list[Bool[np.ndarray, " N"]]:
-    """Masks of the rows predicted from all others: whole runs, or stretches of rows."""
+    """Return masks of the rows that are predicted from all others: whole runs, or stretches of
+    rows.
+    """
     n_runs = int(run.max()) + 1
     if n_runs >= limits.NEIGHBOUR_PARTS:
         number = run % limits.NEIGHBOUR_PARTS
@@ -267,7 +274,7 @@ def _parts(run: Int[np.ndarray, " N"]) -> list[Bool[np.ndarray, " N"]]:
 
 
 def _widened(part: Bool[np.ndarray, " N"], by: int) -> Bool[np.ndarray, " N"]:
-    """The rows and `by` rows before and after them."""
+    """Return a mask of the rows in `part` and of `by` rows before and after them."""
     reach = np.cumsum(np.concatenate([[0], part.astype(int)]))
     index = np.arange(len(part))
     low, high = np.maximum(index - by, 0), np.minimum(index + by + 1, len(part))
@@ -280,9 +287,9 @@ def _planes(
     targets: Float[np.ndarray, "B k c"],
     blur: Float[np.ndarray, " V"],
 ) -> Float[np.ndarray, "B c"]:
-    """The value at the origin of the weighted least-squares plane through neighbours.
+    """Return the values at the origin of weighted least-squares planes through neighbours.
 
-    The plane has no slope in directions in which the neighbours vary by less than the variance
+    A plane has no slope in directions in which its neighbours vary by less than the variance
     `blur`.
     """
     reach = 1.01 * distance[:, -1:] + 1e-12

@@ -1,4 +1,4 @@
-"""Errors of derivatives and of forecasts, as plain numbers.
+"""Compute the errors of derivatives and forecasts as plain numbers.
 
 Metrics are imported where they are used, because printing findings does not need them.
 """
@@ -17,15 +17,17 @@ if TYPE_CHECKING:
 
 
 def forecast_sample(data: Dataset) -> Dataset:
-    """Return the runs to forecast: all, or 256 evenly spaced runs if there are more."""
+    """Return the runs to forecast: all of them, or 256 evenly spaced runs if there are more."""
     if data.n_runs <= limits.MAX_FORECASTS:
         return data
     return data.sorted_runs[spaced(data.n_runs, limits.MAX_FORECASTS)]
 
 
 def true_states(data: Dataset, forecasts: Sequence["Rollout"]) -> list[Float[np.ndarray, "T n"]]:
-    """Return the states of each run with which its forecast is compared. At the limit of a sensor,
-    a forecast beyond the limit counts as correct."""
+    """Return the states of each run to compare with its forecast.
+
+    Where a sensor is at its limit, a forecast beyond the limit counts as correct.
+    """
     states, clipped = np.array(data.states), data.plan.clipped
     bounds = zip(data.offsets[:-1], data.offsets[1:], strict=True)
     parts = [slice(int(first), int(last)) for first, last in bounds]
@@ -41,8 +43,9 @@ def true_states(data: Dataset, forecasts: Sequence["Rollout"]) -> list[Float[np.
 def derivative_scores(
     predicted: Float[np.ndarray, "N c"], slopes: Float[np.ndarray, "N c"], names: Sequence[str]
 ) -> dict[str, Any]:
-    """Return the relative errors of all derivatives together and of each, and the mean R^2 of the
-    equations."""
+    """Return the relative error of all derivatives and of each, and the mean R^2 of the
+    equations.
+    """
     from ..diagnostics import relative_error
 
     return {
@@ -55,8 +58,10 @@ def derivative_scores(
 
 
 def r_squared(predicted: Float[np.ndarray, "N c"], true: Float[np.ndarray, "N c"]) -> float:
-    """Return 1 - |error|^2 / |true - mean|^2, the mean over columns. A constant column counts as 1
-    if the prediction is exact and as 0 otherwise."""
+    """Return 1 - |error|^2 / |true - mean|^2, averaged over columns.
+
+    A constant column counts as 1 if its prediction is exact and as 0 otherwise.
+    """
     error = np.sum((predicted - true) ** 2, axis=0)
     variation = np.sum((true - true.mean(axis=0)) ** 2, axis=0)
     varies = variation > 0
@@ -69,10 +74,11 @@ def forecast_scores(
     true_states: Sequence[np.ndarray],
     measured: Bool[np.ndarray, " n"] | None = None,
 ) -> dict[str, Any]:
-    """Return the error of completed forecasts relative to the variation of the states, and the
+    """Return the error of completed forecasts, relative to the variation of the states, and the
     number of failed forecasts.
 
-    Diverged forecasts are counted, not averaged. Only states that were `measured` count.
+    Diverged forecasts are counted but not averaged. Errors include only states that were
+    `measured`.
     """
     from ..diagnostics import relative_error
     from ..simulation import Status

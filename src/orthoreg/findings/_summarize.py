@@ -1,4 +1,4 @@
-"""Computation of findings from the parts of a fitted model and data."""
+"""Compute findings from the parts of a fitted model and data."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -69,24 +69,24 @@ _EXPLAINED = ("explained", "noise-limited")
 @final
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """A fitted model as plain parts.
+    """The parts of a fitted model that findings need.
 
-    `recipe` has its library and known physics with default settings, without a residual, and tries
-    other columns.
+    `recipe` has the model's library and known physics but default settings and no residual. It
+    serves to try other columns.
 
-    `field` is f with its terms and coefficients, `evidence` the evidence for the terms from
-    resamples or trajectories if a selection chose them (`is_selected`), `left_out` terms of the
+    `field` is f with its terms and coefficients. `evidence` is the evidence for the terms from
+    resamples or trajectories if a selection chose them (`is_selected`). `left_out` are terms of the
     default library that were not considered. `velocity_of` and `given` are the given equations,
-    `parameters` the estimated constants with their intervals, `estimated` the unmeasured states.
-    `widths` are half-widths of the weak form, if it was used. `refined` describes the result of
-    matching trajectories; `is_stuck` is true if the match found no minimum, `knows_noise` if the
-    intervals come from the match. `units` are the units of the columns,
-    and `coefficient_units` those of coefficients if known. `fixed` (equations x terms)
-    marks given coefficients. `complete` are the equations to which no terms can be added, `systems`
-    the equations with several derivatives, `paths` the selections of terms. `accepted` are the
+    `parameters` the estimated constants with their intervals, and `estimated` the unmeasured
+    states. `widths` are the half-widths of the weak form, if it was used. `refined` describes the
+    result of matching trajectories. `is_stuck` is true if the match found no minimum, and
+    `knows_noise` if the intervals come from the match. `units` are the units of the columns,
+    `coefficient_units` those of the coefficients if known. `fixed` (equations x terms) marks given
+    coefficients. `complete` are the equations to which no terms can be added, `systems` the
+    equations with several derivatives, and `paths` the selections of terms. `accepted` are the
     terms added to the library, by equation. `correlations` are correlations of estimates,
     `at_bounds` the estimates at a bound. `discrete` is true if the equations are a map. `hidden`
-    states and constants `per_run` were estimated, with rules for their `starts`; the data determine
+    states and constants `per_run` were estimated, with rules for their `starts`. The data determine
     only combinations of `undetermined` constants.
     """
 
@@ -125,12 +125,12 @@ class Subject:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The names whose derivatives the equations give: theta' for a second-order equation."""
+        """The left sides of the equations, such as theta' for a second-order equation."""
         return equation_names(self.outputs, self.velocity_of, discrete=self.discrete)
 
     @property
     def learned(self) -> list[int]:
-        """The indices of the equations that were not given; all of them if all were given."""
+        """The indices of equations that were not given, or of all equations if all were given."""
         learned = learned_equations(self.outputs, self.velocity_of)
         constants = {constant.name for constant in self.per_run}
         learned = [c for c in learned if self.outputs[c] not in constants]
@@ -152,7 +152,7 @@ def summarize(
     counts = _outliers(data) if subject.widths and data is not None else {}
     at_limits = [] if data is None else clipped_values(data)
     if counts and data is not None:
-        data = data.plan.clean  # as in the fit
+        data = data.plan.clean  # clean rows, as in the fit
     seen = _observations(subject, None if data is None else data.plan.continued, samples)
     scores = _scores(subject, data, seen)
     if runs is not None and forecasts is not None:
@@ -245,13 +245,13 @@ def summarize(
 
 
 def _has_delayed_states(subject: Subject) -> bool:
-    """Return whether terms contain states at earlier times."""
+    """Return whether terms contain delayed states."""
     delayed = map(split_delayed, subject.field.features.variables)
     return any(parts is not None and parts[0] in subject.outputs for parts in delayed)
 
 
 def _held_inputs(subject: Subject, data: Dataset) -> list[str]:
-    """The inputs that are held between rows although their values show no steps."""
+    """Return the inputs that are held between rows although their values show no steps."""
     kinds = subject.interpolation or {}
     visible = input_interpolation(data.input_names, data)
     return [
@@ -262,7 +262,7 @@ def _held_inputs(subject: Subject, data: Dataset) -> list[str]:
 
 
 def _dependences_of_candidates(subject: Subject) -> list[str]:
-    """Linear dependences between candidate terms on the data."""
+    """Return the linear dependences between candidate terms on the data."""
     left_out = tuple(f"{term} = " for term in subject.left_out)
     return [
         relation
@@ -272,7 +272,7 @@ def _dependences_of_candidates(subject: Subject) -> list[str]:
 
 
 def _bound_notes(subject: Subject) -> list[str]:
-    """Notes on coefficients and constants at a bound, without repetition."""
+    """Return notes on coefficients and constants at a bound, without repetition."""
     labels = dict(zip(subject.outputs, subject.labels, strict=True))
     notes, mentioned = [], set()
     for equation in subject.certificate.equations:
@@ -298,7 +298,7 @@ def _observations(
 
 
 def _outliers(data: Dataset) -> dict[str, int]:
-    """The number of outliers of each measured state."""
+    """Return the number of outliers of each measured state that has any."""
     counts = data.plan.outliers.is_outlier.sum(axis=0)
     names = np.array(data.state_names)[data.is_measured]
     return {str(name): int(n) for name, n in zip(names, counts, strict=True) if n}
@@ -311,7 +311,7 @@ def _count(data: Dataset | None, samples: Rows | None) -> int | None:
 
 
 def _countable(data: Dataset | None, rows: int) -> int:
-    """The number of rows with a derivative, or with a next state for a map."""
+    """Return the number of rows with a derivative or, for a map, with a next state."""
     return len(data.rows_with_next()) if data is not None and data.discrete else rows
 
 
@@ -335,13 +335,15 @@ def _scores(
         predicted = subject.field.values(seen.samples.variables)[:, learned]
         names = [subject.outputs[c] for c in learned]
         values |= derivative_scores(predicted, seen.samples.targets[:, learned], names)
-        del values["derivative_error_by_equation"]  # the scores of equations contain it
+        del values["derivative_error_by_equation"]  # the equations' own scores contain these errors
     return Scores(equations, **values)
 
 
 def with_fit(stored: Findings, subject: Subject) -> Findings:
-    """Return findings from a file. All statements that follow from the fit are computed again, so
-    that they describe the model in the file."""
+    """Return findings from a file, with all statements about the fit computed again.
+
+    The statements then describe the model in the file.
+    """
     return replace(
         stored,
         equations=subject.equations,
@@ -354,7 +356,7 @@ def with_fit(stored: Findings, subject: Subject) -> Findings:
 
 
 def term_rows(subject: Subject, scores: Sequence[EquationScore]) -> tuple[TermRow, ...]:
-    """Return the terms in use and the terms selected by at least one resample."""
+    """Return the terms in use and the terms that at least one resample selected."""
     field, evidence = subject.field, subject.evidence
     coefficients = np.asarray(field.coefficients)
     rows = []
@@ -384,7 +386,7 @@ def term_rows(subject: Subject, scores: Sequence[EquationScore]) -> tuple[TermRo
 
 
 def _with_unit(row: TermRow, units: CoefficientUnits | None, c: int, k: int) -> TermRow:
-    """Return the row with the unit of its coefficient, and numbers in this unit."""
+    """Return the row with the unit of its coefficient, and its numbers in this unit."""
     if units is None:
         return row
     factor = units.factor(c, k)
@@ -395,8 +397,7 @@ def _with_unit(row: TermRow, units: CoefficientUnits | None, c: int, k: int) -> 
 
 
 def in_units_of(findings: Findings, before: Subject, after: Subject) -> Findings:
-    """Return findings about `before` with the numbers of `after`, which is the same model in other
-    units."""
+    """Return findings about `before` with the numbers of `after`, the same model in other units."""
     old, new = before.coefficient_units, after.coefficient_units
     assert old is not None and new is not None
     labels, names = before.labels, before.field.features.names
@@ -461,7 +462,7 @@ def _confounded(subject: Subject) -> tuple[ConfoundedTerms, ...]:
 
 
 def _paths(subject: Subject) -> tuple[PathRow, ...]:
-    """The error of each learned equation by its number of terms."""
+    """Return the errors of each learned equation by number of terms."""
     if not subject.paths:
         return ()
     used = np.asarray(subject.field.coefficients) != 0

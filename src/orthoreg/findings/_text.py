@@ -1,4 +1,4 @@
-"""Findings as terminal output and as plain text."""
+"""Format findings for the terminal and as plain text."""
 
 import io
 import math
@@ -19,8 +19,9 @@ from ._findings import (
 from ._words import NOT_A_PROBABILITY, counted, interval, number, whole_percent
 
 _BARS = "▁▂▃▄▅▆▇█"
-_WIDE = 200  # columns of plain text: no table wraps
-_LONGEST_NAMES = 28  # of an equation and a term that stand side by side in 80 columns
+_WIDE = 200  # columns of plain text, so that no table wraps
+# characters of an equation and a term together that fit beside numbers in 80 columns
+_LONGEST_NAMES = 28
 
 
 def renderables(summary: Findings, truth: Sequence[str] | None = None) -> list[Any]:
@@ -67,7 +68,7 @@ def as_text(summary: Findings) -> str:
 
 
 def equation_lines(equations: Sequence[str], truth: Sequence[str] | None = None) -> Any:
-    """Return one equation per line, each followed by the true equation if it is known."""
+    """Return one equation per line, each followed by the true equation if `truth` is given."""
     if truth is None:
         return _section("Equations", equations)
     lines = []
@@ -77,7 +78,10 @@ def equation_lines(equations: Sequence[str], truth: Sequence[str] | None = None)
 
 
 def _section(heading: str, lines: Sequence[str | Sequence[Any]]) -> Any:
-    """Lines under a heading, each plain text or a list of styled pieces; None without lines."""
+    """Return lines below a heading, each plain text or a list of styled pieces.
+
+    Return None without lines.
+    """
     from rich.text import Text
 
     if not lines:
@@ -87,14 +91,14 @@ def _section(heading: str, lines: Sequence[str | Sequence[Any]]) -> Any:
 
 
 def term_table(summary: Findings) -> Any:
-    """Return coefficient, interval and probability of each term, then pairs of similar terms."""
+    """Return a table of coefficients, intervals and probabilities, followed by similar terms."""
     from rich.console import Group
     from rich.text import Text
 
     shown = [row for row in summary.shown_terms if row.stability is not None]
     if not shown:
         return None
-    # names that are too long for one line get a line each
+    # names that are too long for one line are split over two
     both = [max(len(name) for name in names) for names in zip(*map(_names, shown), strict=True)]
     is_split = sum(both) > _LONGEST_NAMES
     rows, before = [], None
@@ -127,8 +131,11 @@ def correlation_table(pairs: Sequence[CorrelatedEstimates]) -> Any:
 
 
 def path_table(paths: Sequence[PathRow]) -> Any:
-    """Return a sparkline of each equation's error over its number of terms, on a logarithmic scale;
-    None if no selection chose the terms."""
+    """Return a table of each equation's error by number of terms, as a sparkline on a logarithmic
+    scale.
+
+    Return None if no selection chose the terms.
+    """
     rows = [
         (
             left_side(path.equation),
@@ -155,7 +162,7 @@ def sparkline(errors: Sequence[float]) -> str:
     """
     levels = [math.log10(min(max(error, limits.ROUNDING_ERROR), 1e8)) for error in errors]
     low, high = min(levels), max(levels)
-    size = max(high - low, 0.3)  # less than a factor of two looks flat
+    size = max(high - low, 0.3)  # a ratio below two looks flat
     return "".join(_BARS[round((level - low) / size * (len(_BARS) - 1))] for level in levels)
 
 
@@ -173,7 +180,7 @@ def _numbers(row: TermRow) -> tuple[str, str, str]:
 
 
 def certificate_table(certificate: Sequence[CertificateRow], orthogonality: float) -> Any:
-    """Return size, overlap and bounds, one row per equation."""
+    """Return a table of size, overlap and bounds with one row per equation."""
     rows = [
         (
             left_side(row.equation),
@@ -197,7 +204,7 @@ def certificate_table(certificate: Sequence[CertificateRow], orthogonality: floa
 
 
 def _bound(row: CertificateRow, orthogonality: float) -> str:
-    """The bound on the penalty, with '?' if its assumption fails."""
+    """Return the bound on the penalty, followed by '?' if an assumption of the bound fails."""
     if math.isinf(orthogonality):
         return "exact"
     mark = "" if row.bound_holds or math.isnan(row.bound) else "?"
@@ -205,7 +212,7 @@ def _bound(row: CertificateRow, orthogonality: float) -> str:
 
 
 def score_table(title: str, scores: Scores) -> Any:
-    """Return errors on a set of runs, and the first failure of a forecast below them."""
+    """Return a table of errors on a set of runs, followed by the first failed forecast."""
     from rich.console import Group
     from rich.text import Text
 
@@ -226,13 +233,16 @@ def score_table(title: str, scores: Scores) -> Any:
 def table(
     title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], *, words: int = 1
 ) -> Any:
-    """Return a table for `rich`. The first `words` columns contain words, which wrap in a narrow
-    terminal; the other columns contain numbers, which do not wrap."""
+    """Return a table for `rich`.
+
+    The first `words` columns contain words, which wrap in a narrow terminal. The other columns
+    contain numbers, which do not wrap.
+    """
     from rich.console import Group
     from rich.table import Table
     from rich.text import Text
 
-    # Text instead of str: column names may contain square brackets, the markup of rich
+    # Text, not str: rich would interpret square brackets in column names as markup
     result = Table(box=None, pad_edge=False)
     for i, column in enumerate(columns):
         if i < words:
@@ -241,4 +251,5 @@ def table(
             result.add_column(Text(column), justify="right", no_wrap=True, header_style="dim")
     for row in rows:
         result.add_row(*(Text(cell) for cell in row))
-    return Group(Text(title, "bold"), result)  # rich wraps a table's own title at the table's width
+    # rich would wrap a table's own title to the width of the table
+    return Group(Text(title, "bold"), result)

@@ -1,5 +1,6 @@
-"""The verdict on equations, and sentences on how far equations, network and forecasts can be
-trusted."""
+"""Write the verdict on equations, and sentences on how reliable equations, network and forecasts
+are.
+"""
 
 import math
 from collections.abc import Sequence
@@ -54,7 +55,7 @@ def sentence_of(score: EquationScore, where: str) -> str:
 
 
 def _trajectory_sentence(score: EquationScore) -> str:
-    """The status of one equation in words, from the misfit of its trajectories."""
+    """Return the status of one equation in words, based on the misfit of its trajectories."""
     subject = "Equation and residual together" if score.has_residual else "The equation"
     do, misfit = "do" if score.has_residual else "does", _left([score])
     plural = "" if score.has_residual else "s"
@@ -72,8 +73,9 @@ def _trajectory_sentence(score: EquationScore) -> str:
 
 
 def _left(scores: Sequence[EquationScore]) -> str:
-    """'the misfit of its trajectories over 51 rows is 1.0% of the motion ...', of the worst
-    equation."""
+    """Return 'the misfit of its trajectories over 51 rows is 1.0% of the motion ...' for the worst
+    equation.
+    """
     worst = max(
         scores, key=lambda score: (score.trajectory_error or 0) - (score.trajectory_noise or 0)
     )
@@ -91,7 +93,9 @@ def _left(scores: Sequence[EquationScore]) -> str:
 
 
 def _alone_left(scores: Sequence[EquationScore]) -> str:
-    """'; without the residual, it is 8% of the motion of x', for equations with a residual."""
+    """Return '; without the residual, it is 8% of the motion of x' for equations with a
+    residual.
+    """
     helped = [score for score in scores if score.trajectory_alone is not None]
     if not helped:
         return ""
@@ -101,12 +105,12 @@ def _alone_left(scores: Sequence[EquationScore]) -> str:
 
 
 def _measured(score: EquationScore) -> str:
-    """The state by which an equation is judged: the position for second order."""
+    """Return the state by which an equation is judged: the position for second order."""
     return score.judged_by or variable_of(score.equation)
 
 
 def _hidden(scores: Sequence[EquationScore]) -> str:
-    """The statement that these data could not reveal wrong equations."""
+    """Return the statement that these data could not reveal wrong equations."""
     worst = max(scores, key=lambda score: score.trajectory_noise or 0.0)
     return (
         f"{percent(worst.trajectory_noise or 0.0)} of the motion of {_measured(worst)} varies at "
@@ -116,7 +120,9 @@ def _hidden(scores: Sequence[EquationScore]) -> str:
 
 
 def _trajectory_verdict(scores: Scores, moving: Sequence[EquationScore]) -> tuple[str, str]:
-    """The code of the worst equation and the sentence, from the misfit of trajectories."""
+    """Return the code of the worst equation, and the verdict based on the misfit of
+    trajectories.
+    """
     for code, verb in (("not-explained", "do not explain"), ("roughly-explained", "explain")):
         failing = _with(moving, code)
         if failing:
@@ -135,7 +141,9 @@ def _trajectory_verdict(scores: Scores, moving: Sequence[EquationScore]) -> tupl
 
 
 def _ambiguous(scores: Sequence[EquationScore]) -> str:
-    """'; but other terms explain y' as well: ...', about equations whose terms are uncertain."""
+    """Return '; but other terms explain y' as well: ...' for equations whose terms are
+    uncertain.
+    """
     scores = [score for score in scores if score.is_ambiguous and not score.exceeds_noise]
     if not scores:
         return ""
@@ -149,7 +157,7 @@ def _ambiguous(scores: Sequence[EquationScore]) -> str:
 
 
 def verdict_of(scores: Scores, terms: Sequence[TermRow], rows: int | None, where: str) -> Verdict:
-    """Return the verdict: a sentence and the code of the worst equation."""
+    """Return the verdict: a sentence, and the code of the worst equation."""
     if rows is not None and rows < limits.MIN_ROWS:
         are = "is" if rows == 1 else "are"
         text = f"{counted(rows, 'row')} {are} not enough to judge these equations."
@@ -204,7 +212,7 @@ def forecasts_fail(scores: Scores) -> bool:
 
 
 def uncertain_terms(terms: Sequence[TermRow]) -> list[TermRow]:
-    """Return terms in use with a probability below one half."""
+    """Return the terms in use whose probability is below one half."""
     return [
         row
         for row in terms
@@ -215,7 +223,7 @@ def uncertain_terms(terms: Sequence[TermRow]) -> list[TermRow]:
 
 
 def _ended(text: str, scores: Scores, terms: Sequence[TermRow], *, joint: str) -> str:
-    """The sentence, extended by forecasts and uncertain terms, with a full stop."""
+    """Return the sentence with clauses on forecasts and uncertain terms, and a full stop."""
     text += _forecast_words(scores, joint)
     doubtful = uncertain_terms(terms)
     if doubtful and not any(score.is_ambiguous for score in scores.equations):
@@ -223,8 +231,7 @@ def _ended(text: str, scores: Scores, terms: Sequence[TermRow], *, joint: str) -
         others = f" (and {counted(len(doubtful) - 1, 'other')})" if len(doubtful) > 1 else ""
         text += (
             f"; the term {weakest.term} of {left_side(weakest.equation)}{others} is uncertain, "
-            f"with a "
-            f"probability of {percent(weakest.probability or 0.0)}"
+            f"with a probability of {percent(weakest.probability or 0.0)}"
         )
     return f"{text}."
 
@@ -245,7 +252,9 @@ def _forecast_words(scores: Scores, joint: str) -> str:
 
 
 def _errors(scores: Sequence[EquationScore], where: str) -> str:
-    """ "theta' (error 98% on held-out rows) and omega' (35%)", worst first."""
+    """Return "theta' (error 98% on held-out rows) and omega' (35%)", with the worst equation
+    first.
+    """
     worst = sorted(scores, key=judged_error, reverse=True)
     parts = [f"{left_side(score.equation)} ({percent(judged_error(score))})" for score in worst]
     parts[0] = f"{left_side(worst[0].equation)} (error {percent(judged_error(worst[0]))} {where})"
@@ -258,7 +267,7 @@ def _who(scores: Sequence[EquationScore]) -> str:
 
 
 def _alone(scores: Sequence[EquationScore]) -> str:
-    """'; without the residual, the error of x' is 8%', for equations with a residual."""
+    """Return '; without the residual, the error of x' is 8%' for equations with a residual."""
     helped = [score for score in scores if score.has_residual and score.equation_error is not None]
     if not helped:
         return ""
@@ -274,15 +283,20 @@ def _with(scores: Sequence[EquationScore], status: str) -> list[EquationScore]:
 
 
 def judged_error(score: EquationScore) -> float:
-    """Return the error by which an equation is judged: the larger of the error on the data and the
-    error on held-out rows, or the error of the fit if neither was computed."""
+    """Return the error by which an equation is judged.
+
+    This is the larger of the errors on the data and on held-out rows, or the error of the fit if
+    neither was computed.
+    """
     measured = [e for e in (score.derivative_error, score.held_out_error) if e is not None]
     return max(measured, default=score.fit_error or 0.0)
 
 
 def trust_sentences(summary: Findings) -> tuple[tuple[str, str], ...]:
-    """Return (heading, sentence) for the equations, the network and the split between them if there
-    is a network, and the forecasts."""
+    """Return pairs (heading, sentence) on equations, network, their split and forecasts.
+
+    Without a network, there are only the first and the last.
+    """
     rows = [row for row in summary.certificate if row.residual_share > 0]
     if not rows:
         equations = f"{_equations(summary)} The model has no network."
@@ -296,7 +310,7 @@ def trust_sentences(summary: Findings) -> tuple[tuple[str, str], ...]:
 
 
 def _equations(summary: Findings) -> str:
-    """A sentence on the error of the terms alone in each derivative."""
+    """Return a sentence on the error of the terms alone in each derivative."""
     errors = [
         (score.equation, score.equation_error)
         for score in summary.scores.equations
@@ -310,7 +324,9 @@ def _equations(summary: Findings) -> str:
 
 
 def _network(rows: list[CertificateRow]) -> str:
-    """A sentence on the size of the network and the share that library terms could represent."""
+    """Return a sentence on the size of the network and the share that library terms could
+    represent.
+    """
     parts = [
         f"{percent(row.residual_share)} of the size of {left_side(row.equation)}" for row in rows
     ]
@@ -326,7 +342,7 @@ def _network(rows: list[CertificateRow]) -> str:
 
 
 def _split(rows: list[CertificateRow]) -> str:
-    """A sentence on the overlap of the network with the terms."""
+    """Return a sentence on the overlap of the network with the terms."""
     overlap = max(row.overlap for row in rows)
     bias = (
         "missing physics that correlates with a term still biases its coefficient, which "
@@ -350,7 +366,7 @@ def _bound(rows: list[CertificateRow]) -> str:
 
 
 def _forecasts(summary: Findings) -> str:
-    """A sentence on the errors of forecasts of whole runs."""
+    """Return a sentence on the errors of forecasts of whole runs."""
     scores = summary.scores
     if not scores.forecasts:
         return "No forecasts were made, so their accuracy is unknown."

@@ -1,4 +1,4 @@
-"""Formatting of numbers and lists of names in sentences and tables."""
+"""Format numbers and lists of names for sentences and tables."""
 
 import math
 from collections.abc import Sequence
@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from .._common.notation import left_side
 
 _LEAST_PERCENT = 0.01
-_FEWEST_DIGITS, _MOST_DIGITS = 4, 7  # of the ends of an interval
-_SMALL = 1e-3  # numbers that are written with an exponent rather than zeros
+_FEWEST_DIGITS, _MOST_DIGITS = 4, 7  # digits of the ends of an interval
+_SMALL = 1e-3  # absolute value below which numbers are written with an exponent
 NOT_A_PROBABILITY = (
-    "In brackets: the weight of a term among the sets of terms that were compared. It is not a "
-    "probability, because the misfit of the equation exceeds the noise."
+    "In brackets: the weight of the sets of terms that contain the term, among all that were "
+    "compared. It is not a probability, because the misfit of the equation exceeds the noise."
 )
 
 
@@ -35,7 +35,7 @@ def percent(share: float) -> str:
 
 
 def whole_percent(share: float) -> str:
-    """Return a share without decimals, for tables.
+    """Return a share as a percentage without decimals, for tables.
 
     >>> whole_percent(0.514), whole_percent(-0.001), whole_percent(float("nan"))
     ('51%', '0%', '-')
@@ -44,8 +44,9 @@ def whole_percent(share: float) -> str:
 
 
 def interval(low: float, high: float) -> str:
-    """Return the ends of an interval with enough digits to distinguish them, or the centre and
-    half-width of a narrow interval.
+    """Return the ends of an interval with enough digits to distinguish them.
+
+    A narrow interval is written as its centre and half-width.
 
     >>> interval(-1.2, 3.5), interval(0.99987, 1.00003), interval(1 - 2e-9, 1 + 2e-9)
     ('-1.200 to 3.500', '0.99987 to 1.00003', '1.000 ± 2e-09')
@@ -55,7 +56,7 @@ def interval(low: float, high: float) -> str:
     width, size = high - low, max(abs(low), abs(high))
     if not 0 < width < math.inf or size == 0:
         return f"{low:#.4g} to {high:#.4g}"
-    decimals = 1 - math.floor(math.log10(width))  # two digits of the width
+    decimals = 1 - math.floor(math.log10(width))  # two digits of the interval's width
     digits = decimals + 1 + math.floor(math.log10(size))
     if digits > _MOST_DIGITS:
         return f"{(low + high) / 2:#.{_FEWEST_DIGITS}g} ± {width / 2:.1g}"
@@ -66,7 +67,7 @@ def interval(low: float, high: float) -> str:
 
 
 def rates(names: Sequence[str]) -> str:
-    """Return the derivatives of these states as text: "theta' and omega'"."""
+    """Return the derivatives of states as text, such as "theta' and omega'"."""
     return listed([left_side(name) for name in names])
 
 
@@ -84,7 +85,7 @@ def counted(count: int, noun: str) -> str:
 
 
 def number(value: float | None) -> str:
-    """Return two significant digits; '-' for an unknown value."""
+    """Return a number with two significant digits, or '-' if it is unknown."""
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return "-"
     if math.isinf(value):

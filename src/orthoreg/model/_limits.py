@@ -2,35 +2,45 @@
 
 # -- fitting --------------------------------------------------------------------------------
 FALLBACK_SPARSITY = 0.05
-"""Weight of the L1 norm for a loss on states, which provides no rows for a selection of terms."""
-MAX_RESIDUAL_ROWS = 2**15  # maximum rows used to estimate the shape of the default residual
-MIN_ROWS_PER_TERM = 2  # rows per candidate term of an equation, below which a warning is issued
-MIN_ROWS = 10  # rows, below which a warning is issued for any library
+"""Weight of the L1 norm for a loss on states.
+
+Such a loss provides no rows from which to select terms.
+"""
+MAX_RESIDUAL_ROWS = 2**15  # maximum number of rows that determine the shape of the default residual
+MIN_ROWS_PER_TERM = 2  # minimum rows per candidate term of an equation without a warning
+MIN_ROWS = 10  # minimum rows without a warning, for any library
 STANDARD_TOLERANCE = 1e-6
-"""Maximum deviation of mean and standard deviation from 0 and 1 after a StandardScaler."""
-TUNING_GRID = 50  # values of each weight on the default grid, as in the paper
-COMPARED_POINTS = 40  # random points at which a parsed term must agree with PySINDy's
-DIVERGENCE = 1e6  # multiples of the largest size in training. A larger state has diverged
-DISTANCE_COST = 20  # terms that can be evaluated in the time of one distance to the data
+"""Maximum deviation of mean and standard deviation from 0 and 1 for data that look standardized."""
+TUNING_GRID = 50  # number of values of each weight on the default grid, as in the paper
+COMPARED_POINTS = 40  # number of random points at which a parsed term must agree with PySINDy's
+DIVERGENCE = 1e6  # multiple of the largest size in training above which a state has diverged
+DISTANCE_COST = 20  # number of terms that take as long as one distance to the data
 FORECAST_TOLERANCE = 1e-6
-"""Relative tolerance of trajectories from estimated states, whose errors are larger."""
-TIME_ROUNDING = 1e-6  # share of the duration of a run. Times in files are rounded
+"""Relative tolerance of trajectories that start from estimated states, whose errors are larger."""
+TIME_ROUNDING = 1e-6  # share of a run's duration; times in files are rounded
 
 # -- explain and discover -------------------------------------------------------------------
-MATCHED_COMBINATIONS = 24  # combinations of candidates matched to trajectories
-MAX_PROPOSALS = 8  # proposals, shared by the equations
-MIN_PROBABILITY = 0.5  # fraction of resamples that must prefer a proposal with worse extrapolation
-MAX_POINT_ROWS = 4  # rows of a run. Trajectories of longer runs can be matched
-SHARPENED_MODELS = 3  # best models whose constants are matched with full effort
-SHARPENED_GAP = 20.0  # nats behind the best model within which this is worth the time
+MATCHED_COMBINATIONS = 24  # number of combinations of candidates to match to trajectories
+MAX_PROPOSALS = 8  # maximum number of proposals, shared by the equations
+# minimum fraction of resamples that prefer a proposal with worse extrapolation
+MIN_PROBABILITY = 0.5
+# maximum rows of a run that is treated as points; trajectories of longer runs can be matched
+MAX_POINT_ROWS = 4
+SHARPENED_MODELS = 3  # number of best models whose constants are matched with full effort
+SHARPENED_GAP = 20.0  # maximum gap in nats to the best model for this effort
 SAME_VALUE = 1e-6  # maximum relative difference between two forms of the same formula
-MIN_WEIGHT = 1e-3  # minimum weight of a model included in averages
+MIN_WEIGHT = 1e-3  # minimum weight of a model in averages
 
 HISTORY_POINTS = 257
-"""Points on which the history of a delayed state is stored. The spline through them is as accurate
-as the smoothed measurements."""
+"""Number of points that store the history of a delayed state.
+
+The spline through them is as accurate as the smoothed measurements.
+"""
 
 NORMAL_95 = 1.959964
-"""Standard deviations. Half-width of the 95% interval of a normal distribution."""
+"""Half-width of the 95% interval of a normal distribution, in standard deviations."""
 MAX_RIVALS = 5
-"""Rival models that an experiment separates from the best one. Each is simulated for all runs."""
+"""Maximum number of rivals that an experiment separates from the best model.
+
+Each is simulated for all runs.
+"""

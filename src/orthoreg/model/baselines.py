@@ -14,18 +14,21 @@ from .model import AbstractModel
 
 @final
 class STLSQ(AbstractModel):
-    """Equations only: least squares with repeated removal of small coefficients (STLSQ).
+    """Equations without a residual: least squares with repeated removal of small coefficients
+    (STLSQ).
 
-    The Gram matrix is computed in one pass; the cost is then independent of the number of samples.
+    The Gram matrix is computed in one pass over the data. The cost of all further steps does not
+    depend on the number of samples.
 
     Parameters
     ----------
     threshold
-        minimum coefficient that is kept; the remaining terms are refitted without the ridge.
+        minimum size of a coefficient that is kept. The remaining terms are refitted without the
+        ridge.
     library
         candidate terms, as a library or as text, as for `OrthoReg`.
     alpha
-        ridge weight on the sum of squares during the removal.
+        weight of the ridge during the removal, for sums of squares.
     rounds
         maximum number of rounds.
     loss
@@ -77,7 +80,7 @@ class UniversalODE(AbstractModel):
     width, depth
         size of the network, as for `MLP`.
     loss
-        loss; `MultiStep()` trains the network through the integrator, on states only.
+        loss; the default `MultiStep()` trains the network through the integrator, on states only.
     solver
         solver; `Adam(normalize=True)` if None.
     seed
@@ -125,8 +128,8 @@ class PINN(AbstractModel):
     Parameters
     ----------
     known
-        known equations by state, with numerical constants, as in
-        {"omega": "-sin(theta) - 0.2*omega"}; other states are unconstrained.
+        known equations by state, with numerical constants, as in {"omega": "-sin(theta) -
+        0.2*omega"}. Other states have no known equation.
     weight
         weight of the squared distance between N and the known equations at the measured states,
         relative to the squared distance to the derivatives.

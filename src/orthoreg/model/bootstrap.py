@@ -1,4 +1,6 @@
-"""`bootstrap`: intervals and probabilities of terms, and terms that the data do not distinguish."""
+"""`bootstrap`: intervals and probabilities of terms, and pairs of terms that the data do not
+distinguish.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -24,7 +26,7 @@ from .model import AbstractModel
 
 _COLUMNS = ("equation", "term", "95% interval", "probability")
 NOTABLE = 0.05
-"""Probability. Unselected terms with at least this probability are shown."""
+"""Minimum probability of an unselected term that is shown."""
 
 
 @final
@@ -32,12 +34,11 @@ NOTABLE = 0.05
 class Bootstrap:
     """The probability of each term of each equation, and the 95% interval of its coefficient.
 
-    Intervals are zero for terms that are not selected, and NaN if they cannot be determined: one
-    short run reveals neither noise nor differences between runs. `support` marks the terms selected
-    on all data, and `confounded` lists the pairs that these data do not distinguish. `output_names`
-    are the names of the equations and `feature_names` the names of the terms. Equations in
-    `velocity_of` and `given` are not learned. With `discrete`, the equations are a
-    map.
+    Intervals are zero for terms that are not selected. They are NaN if they cannot be determined: a
+    single short run reveals neither noise nor differences between runs. `support` marks the terms
+    selected on all data, and `confounded` lists the pairs that these data do not distinguish.
+    `output_names` are the names of the equations, `feature_names` the names of the terms. Equations
+    in `velocity_of` and `given` are not learned. `discrete` is true if the equations are a map.
     """
 
     support: np.ndarray
@@ -51,7 +52,7 @@ class Bootstrap:
     discrete: bool = False
 
     def __repr__(self) -> str:
-        """Return a table of used and notable terms, then the confounded pairs."""
+        """Return a table of used and notable terms, followed by the confounded pairs."""
         rows = [_COLUMNS, *self._rows()]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = [
@@ -73,7 +74,7 @@ class Bootstrap:
         return [c for c in learned if self.output_names[c] not in self.given]
 
     def _rows(self) -> list[tuple[str, str, str, str]]:
-        """Return equation, term, interval and probability as text."""
+        """Return rows of (equation, term, interval, probability) as text."""
         rows = []
         labels = equation_names(self.output_names, self.velocity_of, discrete=self.discrete)
         for c in self._learned():
@@ -111,20 +112,20 @@ def bootstrap(model: AbstractModel, *, resamples: int = 300, seed: int = 0) -> B
     """Return the probability of each term and the 95% interval of its coefficient.
 
     The runs of the fit, or stretches of rows if there are few runs, are resampled, and the terms
-    are selected again. The intervals are those of the fit, also shown by the summary and
-    `parameter_intervals_`; all constants are estimated jointly. The cost does not depend on the
-    number of rows, because `fit` keeps moments of at most 50 groups of runs.
+    are selected again on each resample. The intervals are those of the fit, which the summary and
+    `parameter_intervals_` also show; all constants are estimated jointly. The cost does not depend
+    on the number of rows, because `fit` keeps moments of at most 50 groups of runs.
 
     Noise affects all resamples equally and biases derivatives. For noisy runs, intervals and
     probabilities therefore come from matched trajectories. By default, these are the trajectories
     of the refinement. With another loss or solver, the equations without a residual are matched to
-    up to 20,000 rows, and an interval may exclude a biased coefficient.
+    up to 20,000 rows. An interval may then exclude a biased coefficient.
 
     Parameters
     ----------
     model
-        fitted model with a selection, or fitted model of noisy runs. A model file contains neither
-        the moments nor the runs.
+        fitted model with a selection, or fitted to noisy runs. A model loaded from a file has
+        neither the moments nor the runs.
     resamples
         number of resamples.
     seed
@@ -133,12 +134,12 @@ def bootstrap(model: AbstractModel, *, resamples: int = 300, seed: int = 0) -> B
     Returns
     -------
     found
-        a `Bootstrap`. `.interval` (n, K, 2) has joint 95% intervals within the bounds: a
-        delete-a-group jackknife of least squares with the selected terms, or matched trajectories
-        for noisy runs, which account for measurement noise. Intervals are NaN if there are too few
-        rows. `.probability` (n, K) is the fraction of resamples that select a term, or the
-        probability from trajectories for noisy runs. `.confounded` lists pairs of terms that the
-        data do not distinguish.
+        a `Bootstrap`. `.interval` (n, K, 2) has joint 95% intervals within the bounds. They come
+        from a delete-a-group jackknife of least squares with the selected terms or, for noisy runs,
+        from matched trajectories, which account for measurement noise. Intervals are NaN if there
+        are too few rows. `.probability` (n, K) is the fraction of resamples that select a term, or
+        the probability from trajectories for noisy runs. `.confounded` lists pairs of terms that
+        the data do not distinguish.
 
     Examples
     --------
@@ -172,21 +173,22 @@ def bootstrap(model: AbstractModel, *, resamples: int = 300, seed: int = 0) -> B
 
 
 def _evidence(model: AbstractModel, resamples: int, seed: int) -> TermEvidence:
-    """Return the evidence from resamples or trajectories, or raise an error if there is none."""
+    """Return the evidence from resamples or trajectories. Raise an error if there is none."""
     selected = model.selection_
     if selected is None:
         is_matched = model.fit_.runs is not None or model.refinement_ is not None
         evidence = model.fit_.evidence if is_matched else None
         if evidence is None:
             raise InputError(
-                "bootstrap selects terms again on each resample and needs a model whose fit used "
-                "a selection, as OrthoReg() does, or noisy runs whose trajectories it follows."
+                "bootstrap selects terms again on each resample. It needs a model whose fit used "
+                "a selection, as OrthoReg() does, or noisy runs whose trajectories the model "
+                "follows."
             )
         return evidence
     if selected.evidence is None:
         raise InputError(
-            "bootstrap needs the moments of the selection of terms. An adapted model and a model "
-            "file do not have them. Use the model that fit returned."
+            "bootstrap needs the moments of the selection of terms, which adapted models and "
+            "models from files lack. Use the model that fit returned."
         )
     evidence = model.fit_.resampled_evidence(resamples, seed)
     assert evidence is not None

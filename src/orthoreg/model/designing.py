@@ -1,4 +1,4 @@
-"""`next_experiment`: candidate runs of a fitted model, and the choice of the best for a goal."""
+"""`next_experiment`: simulate candidate runs of a fitted model and choose the best for a goal."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -21,7 +21,7 @@ INPUT_LIMITS = ("range", "bandwidth", "rate")
 @final
 @dataclass(frozen=True, eq=False)
 class Request:
-    """The limits and the goal that the user specifies."""
+    """The limits and the goal of an experiment, as the user gave them."""
 
     starts: Mapping[str, Any]
     inputs: Mapping[str, Any]
@@ -125,7 +125,7 @@ def _check(model: AbstractModel, request: Request) -> None:
         raise InputError(f"inputs needs a range for each of {quoted(missing)}, such as (-1, 1).")
     if request.goal == "rivals" and not request.rivals:
         raise InputError(
-            "goal='rivals' needs rivals=[...], other models of the same data; or call "
+            "goal='rivals' needs rivals=[...], other models of the same data. Alternatively, call "
             "next_experiment of the result of discover()."
         )
 
@@ -197,9 +197,11 @@ def _ends(given: Any, problem: InputError) -> tuple[float, float]:
 
 
 def _candidates(model: AbstractModel, request: Request) -> _Candidates:
-    """Return the candidates that complete and stay within the allowed ranges of states. If the
-    model has a residual and the goal is not coverage, they must also stay within the training
-    data."""
+    """Return the candidates that complete and stay within the allowed ranges of states.
+
+    If the model has a residual and the goal is not coverage, they also stay within the training
+    data.
+    """
     names, schema = model.state_names_, model.schema_
     low, high = model.state_range_.mean(axis=0), model.state_range_.mean(axis=0)
     for velocity in schema.velocity_of.values():
@@ -230,13 +232,13 @@ def _candidates(model: AbstractModel, request: Request) -> _Candidates:
     if not fine.any():
         raise InputError(
             "No candidate run stays within the allowed ranges of states. Widen ranges=..., choose "
-            "other starts=... or inputs=..., or a shorter horizon=...."
+            "other starts=... or inputs=..., or shorten horizon=...."
         )
     return result.only(fine)
 
 
 def _outside(model: AbstractModel, candidates: _Candidates) -> np.ndarray:
-    """Return which rows are outside the training data."""
+    """Return a mask of the rows outside the training data."""
     z = candidates.states
     if candidates.inputs is not None:
         z = np.concatenate([z, candidates.inputs], axis=2)
@@ -259,7 +261,7 @@ def _dataset(model: AbstractModel, candidates: _Candidates) -> Dataset:
 
 
 def _noise(model: AbstractModel, noise: Any) -> Float[np.ndarray, " n"]:
-    """Return the standard deviation of the noise of each state; infinite for unmeasured states."""
+    """Return the noise standard deviation of each state, infinite for unmeasured states."""
     names = model.schema_.measured_states
     default = model._noise_of(None)
     if noise is None and default is None:
@@ -306,9 +308,11 @@ def _covariance(model: AbstractModel, runs: RunSensitivities) -> Float[np.ndarra
 def _predictable(
     model: AbstractModel, candidates: _Candidates, runs: RunSensitivities, noise: Any
 ) -> np.ndarray:
-    """Return the runs that the model predicts well enough for linearized sensitivities, and in
-    which errors of the start do not grow more than a match allows. If there are none, return the
-    half of the runs that the model predicts best."""
+    """Return the runs that the model predicts well enough for linearized sensitivities.
+
+    In these runs, errors of the initial state do not grow more than a match allows. If there are
+    none, return the half of the runs that the model predicts best.
+    """
     sigma = _noise(model, noise)
     measured = np.isfinite(sigma)
     size = np.ptp(candidates.states, axis=1)[:, measured] / sigma[measured]
@@ -323,7 +327,9 @@ def _predictable(
 def _for_constants(
     model: AbstractModel, runs: RunSensitivities, usable: np.ndarray, count: int
 ) -> tuple[list[int], dict[str, float]]:
-    """Return the D-optimal runs, and the expected width of each interval relative to now."""
+    """Return the D-optimal runs, and the expected width of each interval relative to its present
+    width.
+    """
     before, M = _covariance(model, runs), design.information(runs)
     value = design.log_det_gain(before, M[usable])
     chosen = usable[design.choose(count, len(usable), value)].tolist()
@@ -383,8 +389,10 @@ def _for_rivals(
 
 
 def _scaled_rows(model: AbstractModel, candidates: _Candidates) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rows and the known points, in units of the gate's distance or of half the range of
-    the data."""
+    """Return the rows and the points of the known data.
+
+    Both are in units of the gate's distance, or of half the range of the data.
+    """
     z = candidates.states
     if candidates.inputs is not None:
         z = np.concatenate([z, candidates.inputs], axis=2)

@@ -1,4 +1,7 @@
-"""`discover` and its result: ranked models of one data set, their differences and their average."""
+"""`discover`: search for models of one data set.
+
+The result has ranked models, their differences and their average.
+"""
 
 import os
 from collections.abc import Callable, Sequence
@@ -33,15 +36,18 @@ from .explanation import bind_library, time_budget
 from .model import AbstractModel
 from .validation import as_dataset, training_rows, with_time_input
 
-_MAX_PRINTED, _MAX_PRINTED_GAP = 10, 15.0  # maximum printed models, and their maximum gap in nats
+# maximum number of printed models, and their maximum gap in nats
+_MAX_PRINTED, _MAX_PRINTED_GAP = 10, 15.0
 
 
 @final
 @dataclass(frozen=True)
 class Difference:
-    """The point at which two models differ most, within one and a half times the range of the data:
-    the equation, the states and inputs, and the `derivative` of either model. A measurement near
-    this point would distinguish the models."""
+    """The point at which two models differ most, within one and a half times the range of the data.
+
+    `derivative` is the derivative, in this equation, of either model. A measurement near this point
+    would distinguish the models.
+    """
 
     equation: str
     where: dict[str, float]
@@ -60,15 +66,15 @@ class Difference:
 
 @final
 class DiscoveredModel(AbstractModel):
-    """A model of a `Discovery`, which can be simulated, saved and refined like any other model.
+    """A model of a `Discovery`. It can be simulated, saved and refined like any other model.
 
     Attributes
     ----------
     score
-        score in nats; lower is better. It replaces scikit-learn's R^2, which
-        `copy.copy(model).score(X, t=t)` computes.
+        score in nats; lower is better. This attribute replaces scikit-learn's method `score` (R^2),
+        which is available as `copy.copy(model).score(X, t=t)`.
     gap
-        difference between the score and the score of the best model.
+        difference from the score of the best model.
     weight
         weight in averages over the list.
     is_base
@@ -76,7 +82,7 @@ class DiscoveredModel(AbstractModel):
     difference
         point at which the model differs most from the best model; None for the best model.
 
-    A copy, a clone and the result of `refine` and `adapt` are plain `OrthoReg` models, because the
+    A copy, a clone and the result of `refine` or `adapt` are plain `OrthoReg` models, because the
     score belongs to the ranked constants.
     """
 
@@ -115,7 +121,7 @@ class DiscoveredModel(AbstractModel):
         is_base: bool,
         difference: Difference | None,
     ) -> Self:
-        """Set the rank of the model in its list, and return the model itself."""
+        """Set the rank of the model in its list. Return the model."""
         vars(self).update(
             score=score, gap=gap, weight=weight, is_base=is_base, difference=difference
         )
@@ -125,7 +131,7 @@ class DiscoveredModel(AbstractModel):
         copy(self).save(path)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data."""
+        """Return the model as plain data."""
         return {
             "equations": self.equations(),
             "score": self.score,
@@ -142,9 +148,9 @@ class DiscoveredModel(AbstractModel):
         Returns
         -------
         constants
-            dictionaries with the keys equation, term, value, low and high. The equation of an inner
-            parameter is None. Ends are None if trajectories do not determine the constant. The key
-            unit is added if it is known, "1" for a pure number.
+            dictionaries with the keys equation, term, value, low and high. `equation` is None for
+            an inner parameter. `low` and `high` are None if trajectories do not determine the
+            constant. The key `unit` is added if the unit is known, "1" for a pure number.
         """
         refinement = self.refinement_
         intervals = None if refinement is None else refinement.interval()
@@ -207,7 +213,7 @@ _RANK = tuple(DiscoveredModel.__annotations__)
 @final
 @dataclass(frozen=True, eq=False)
 class Averaged:
-    """The weighted mean `x` (T, n) of forecasts, and their standard deviation `spread`."""
+    """The weighted mean of forecasts, `x` (T, n), and their standard deviation, `spread`."""
 
     times: Float[np.ndarray, " T"]
     x: Float[np.ndarray, "T n"]
@@ -217,8 +223,11 @@ class Averaged:
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class Discovery:
-    """Models of one data set, `models`, best first. The best model with terms of the base library
-    is always included. `timed_out` is true if the time limit ended the search."""
+    """Models of one data set, `models`, best first.
+
+    The best model with only library terms is always included. `timed_out` is true if the time limit
+    ended the search.
+    """
 
     models: tuple[DiscoveredModel, ...]
     timed_out: bool = False
@@ -229,17 +238,19 @@ class Discovery:
 
     @property
     def base(self) -> DiscoveredModel:
-        """The best model with terms of the base library."""
+        """The best model with only library terms."""
         return next(model for model in self.models if model.is_base)
 
     @property
     def nothing_to_add(self) -> bool:
-        """Whether the best model has only terms of the base library."""
+        """Whether the best model has only library terms."""
         return self.models[0].is_base
 
     def simulate(self, x0: Any, t: Any, u: Any = None) -> Averaged:
-        """Return the mean of the forecasts of all models from `x0` (n,), averaged with their
-        weights, and their standard deviation. A diverging forecast counts until it diverges."""
+        """Return the mean of all models' forecasts from `x0` (n,), and their standard deviation.
+
+        The mean uses the weights of the models. A forecast counts until it diverges.
+        """
         models = [model for model in self.models if model.weight > limits.MIN_WEIGHT]
         states = np.stack([model.simulate(x0, t, u).x for model in models])
         weight = np.array([model.weight for model in models])
@@ -252,19 +263,22 @@ class Discovery:
         return Averaged(np.asarray(t, dtype=float), mean, np.sqrt((share * squares).sum(0) / total))
 
     def next_experiment(self, starts: Any = None, inputs: Any = None, **options: Any) -> Any:
-        """Return the runs that separate the best model from up to `MAX_RIVALS` next best models
-        within the printed score gap. See `OrthoReg.next_experiment`."""
+        """Return the runs that best separate the best model from its rivals.
+
+        Rivals are up to `MAX_RIVALS` next best models within the printed score gap. See
+        `OrthoReg.next_experiment`.
+        """
         near = [model for model in self.models[1:] if model.gap <= _MAX_PRINTED_GAP]
         if not near:
             raise InputError(
-                "next_experiment() of a discovery separates rival models, but no other model is "
-                "near the best one. Call next_experiment() of .best."
+                "next_experiment() of a discovery separates rival models, but no other model has "
+                "a score close to the best. Call next_experiment() of .best."
             )
         options = {"goal": "rivals", "rivals": near[: limits.MAX_RIVALS]} | options
         return self.best.next_experiment(starts, inputs, **options)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data."""
+        """Return the models as plain data."""
         return {
             "models": [model.to_dict() for model in self.models],
             "nothing_to_add": self.nothing_to_add,
@@ -278,15 +292,16 @@ class Discovery:
         return "".join(shown) + (f"<div>{rest}</div>" if rest else "")
 
     def _shown(self) -> list[int]:
-        """Return the indices of the printed models: models near the best, and the best model of
-        the base library."""
+        """Return the indices of the printed models: those close to the best, and the best library
+        model.
+        """
         near = [
             i for i, model in enumerate(self.models[:_MAX_PRINTED]) if model.gap <= _MAX_PRINTED_GAP
         ]
         return sorted({*near, self.models.index(self.base)})
 
     def _rest(self) -> str:
-        """Return a sentence on the models that are not printed, empty if there are none."""
+        """Return a sentence on the models that are not printed, or '' if there are none."""
         shown = self._shown()
         gaps = [model.gap for i, model in enumerate(self.models) if i not in shown]
         if not gaps:
@@ -318,17 +333,18 @@ def discover(
     minutes: float | None = None,
     tried: int = limits.MATCHED_COMBINATIONS,
 ) -> Discovery:
-    """Search for models of runs in time and rank them.
+    """Search for models of runs in time, and rank them.
 
     The search finds candidates for each equation. The best combinations are matched to whole
-    trajectories and ranked. Noisy data are searched again with the states of the best model.
+    trajectories and ranked. If the data are noisy, the search is repeated with the states of the
+    best model.
 
     Parameters
     ----------
     X
         a `Dataset`, or states with times `t` and inputs `u`.
     library
-        candidate terms, in addition to a catalogue of formulas; `Polynomial(2) + Fourier(1)` if
+        candidate terms, which supplement a catalogue of formulas; `Polynomial(2) + Fourier(1)` if
         None.
     t, u
         times and inputs, as for `OrthoReg.fit`.
@@ -339,15 +355,15 @@ def discover(
     functions_of_time
         whether oscillations and trends in time are candidates.
     minutes
-        time limit, after which the best models so far are returned.
+        time limit in minutes. The search then returns the best models so far.
     tried
         number of combinations that are matched to trajectories.
 
     Returns
     -------
     found
-        a `Discovery`: `.models`, ranked by score, and `.best`. The best model with library terms is
-        always included.
+        a `Discovery`: `.models`, ranked by score, and `.best`. The best model with only library
+        terms is always included.
 
     Examples
     --------
@@ -387,7 +403,7 @@ def discover(
 
 @final
 class _DiscoverySearch:
-    """The search over one data set, and its result as models."""
+    """The search over one data set. Its result is returned as models."""
 
     def __init__(
         self,
@@ -429,7 +445,7 @@ class _DiscoverySearch:
         self._search = ModelSearch(search_input, should_continue)
 
     def run(self, tried: int) -> Discovery:
-        """Return the models, best first, with their difference from the best."""
+        """Return the models, best first, each with its difference from the best."""
         ranked = self._search.run(tried)
         gaps = np.array([model.score for model in ranked]) - ranked[0].score
         weights = np.exp(-gaps) / np.exp(-gaps).sum()
@@ -454,8 +470,10 @@ class _DiscoverySearch:
         return Discovery(tuple(models), timed_out=not self._should_continue())
 
     def _model(self, combination: Combination, matched: Match, *, is_near: bool) -> DiscoveredModel:
-        """Return a matched combination as a model. Intervals of models far from the best model use
-        the curvature alone."""
+        """Return a matched combination as a model.
+
+        Intervals of models far from the best one use only the curvature of the misfit.
+        """
         field = matched.field
         result = describe(field, self._rows)
         certificate = certify(result, self._rows.outputs, field.features.names, normalized=True)
@@ -475,7 +493,7 @@ class _DiscoverySearch:
     def _difference(
         self, points: Float[np.ndarray, "P V"], best: HybridField, other: HybridField
     ) -> Difference:
-        """Return where two fields differ most, with each equation in units of its size."""
+        """Return the point where two fields differ most, relative to the size of each equation."""
         with np.errstate(all="ignore"):
             values = [np.nan_to_num(hybrid.values(points)) for hybrid in (best, other)]
         size = np.maximum(np.sqrt(np.mean(self._rows.targets**2, axis=0)), 1e-300)

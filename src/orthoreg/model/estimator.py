@@ -27,12 +27,12 @@ class OrthoReg(AbstractModel):
     ----------
     library
         candidate terms, as a library or as text such as "poly(2) + fourier(1) + exp(-x)";
-        `Polynomial(2) + Fourier(1)` if None. Sines and cosines of the default library are
-        candidates for angles, and for other columns only if the data clearly prefer them.
+        `Polynomial(2) + Fourier(1)` if None. The default library has sines and cosines of angles,
+        and of other columns only if the data clearly prefer them.
     augmentation
         residual; `RandomFeatures(400)` if None, `Zero()` for equations alone.
     sparsity
-        mu, weight of the L1 norm of the coefficients, which then selects the terms; if None,
+        mu, weight of the L1 norm of the coefficients, which then selects the terms. If None,
         `selection` selects the terms.
     orthogonality
         lam, weight of the squared overlap of residual and terms; `math.inf` makes the residual
@@ -40,14 +40,14 @@ class OrthoReg(AbstractModel):
     magnitude
         lam2, weight of the squared size of the residual.
     loss
-        loss that converts runs to targets; `Auto()` if None: derivatives of clean data, the weak
-        form for noisy data.
+        loss that converts runs to regression targets. `Auto()` if None: derivatives of clean data,
+        the weak form for noisy data.
     selection
-        method that selects the terms of each equation before the solver runs; `Extrapolation()` if
-        None: terms that also hold on data that were not fitted. Coefficients of the selected terms
-        are estimated without L1, and the residual is orthogonal only to these terms. Cannot be
-        combined with `sparsity`, nor with a loss on states, which provides no derivatives for the
-        selection and uses sparsity 0.05.
+        method that selects the terms of each equation before the solver runs. `Extrapolation()` if
+        None: it selects terms that also hold on data that were not fitted. The coefficients of the
+        selected terms are estimated without L1, and the residual is orthogonal only to these terms.
+        Cannot be combined with `sparsity`, nor with a loss on states, which provides no derivatives
+        for the selection and uses sparsity 0.05.
     solver
         solver; `Exact(normalize=True, most_rows=32768)` if None: weights are relative to the size
         of features and targets, coefficients are not shrunk (even if `sparsity` selected the
@@ -56,7 +56,7 @@ class OrthoReg(AbstractModel):
     physics
         known physics, as in `Physics(equations={"theta": "omega"})`.
     gate
-        trust region of the residual: outside the training data, the residual keeps its value near
+        trust region of the residual. Outside the training data, the residual keeps its value at
         their edge. `Gate()` if True; None for no gate.
     seed
         seed of the random numbers of the augmentation.
@@ -67,8 +67,8 @@ class OrthoReg(AbstractModel):
         coefficients (equations, terms) in the units of the data. `feature_names_` are the names of
         the terms, and `support_` marks nonzero coefficients.
     selection_
-        result of `selection`: the selected terms, and the error of the best set for each number of
-        terms.
+        result of `selection`: the selected terms, and the error of the best set of terms of each
+        size.
     certificate_
         overlap, bounds, duality gap and error split on the training data.
     field_
@@ -126,7 +126,7 @@ class OrthoReg(AbstractModel):
         if selection is None and self.sparsity is None:
             selection = Extrapolation()
         elif selection is None and self.solver is None:
-            selection = Shrinkage()  # estimates the terms that L1 selects again, without shrinkage
+            selection = Shrinkage()  # selects terms by L1, then estimates them without shrinkage
         default_solver = Exact(normalize=True, most_rows=limits.MAX_RESIDUAL_ROWS)
         loss = Auto() if self.loss is None else self.loss
         solver = default_solver if self.solver is None else self.solver

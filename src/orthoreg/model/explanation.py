@@ -1,4 +1,4 @@
-"""`explain` for a fitted model: proposals of missing terms, and their acceptance."""
+"""`explain`: propose terms that the library of a fitted model lacks, and accept proposals."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -63,8 +63,11 @@ from .validation import (
 @final
 @dataclass(frozen=True)
 class Addition:
-    """The data needed to accept a proposal: the equation, the new terms with bounds of their inner
-    parameters, and the library terms that remain in the equation."""
+    """The data needed to accept a proposal.
+
+    These are the equation, the new terms with bounds on their inner parameters, and the library
+    terms that remain in the equation.
+    """
 
     equation: str
     formula: str
@@ -77,8 +80,11 @@ class Addition:
     def of(
         cls, equation: str, formula: str, gain: float, candidate: Candidate, suffix: str
     ) -> Self:
-        """Return the addition of a candidate. Simple numbers are kept, and other parameters are
-        estimated near their values. `suffix` makes their names unique."""
+        """Return the addition of a candidate.
+
+        Simple numbers are kept; other parameters are estimated near their values. `suffix` makes
+        the names of parameters unique.
+        """
         new, bounds = list[str](), dict[str, tuple[float, float]]()
         for k in candidate.new:
             text, ends = candidate.fit.written(k, suffix)
@@ -92,12 +98,14 @@ class Addition:
         return cls(equation, formula, gain, tuple(new), bounds, kept)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data."""
+        """Return the addition as plain data."""
         return asdict(self)
 
     @classmethod
     def from_dict(cls, entries: Mapping[str, Any]) -> Self:
-        """Return the addition stored by `to_dict`, possibly read from JSON."""
+        """Return the addition that `to_dict` converted, possibly after a round trip through
+        JSON.
+        """
         return cls(
             str(entries["equation"]),
             str(entries["formula"]),
@@ -112,8 +120,10 @@ class Addition:
 def extended(
     model: AbstractModel, additions: Sequence[Addition], data: Dataset | tuple[Any, Any, Any]
 ) -> AbstractModel:
-    """Return a new model with the new terms in its library, fitted to the data. The terms of the
-    changed equations are fixed; the other equations are fitted as before."""
+    """Return a new model with the new terms in its library, fitted to the data.
+
+    The terms of the changed equations are fixed. The other equations are fitted as before.
+    """
     recipe = model.recipe()
     terms_of = {
         addition.equation: Terms(addition.new, dict(addition.bounds)) for addition in additions
@@ -139,16 +149,16 @@ def extended(
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class Proposal:
-    """Terms that one equation lacks, with their evidence.
+    """Terms that one equation lacks, with the evidence for them.
 
-    `formula` is the sum of the new `terms`, and `text` the whole equation. `gain` is the
+    `formula` is the sum of the new `terms`, and `text` is the whole equation. `gain` is the
     improvement of the score, in nats, over the best candidate of the library. `inside` and
     `outside` are the fractions of the library's residual, beyond noise, that the proposal explains
-    on the inner data and on their outer shell; None if single rows show only noise. `probability`
-    is the fraction of resamples that prefer the proposal. `constants` have intervals,
+    on the inner data and on their outer shell; both are None if single rows show only noise.
+    `probability` is the fraction of resamples that prefer the proposal. `constants` have intervals,
     `alternatives` are formulas that the data do not distinguish from the proposal, and `changes`
-    are the coefficients of library terms before and after. `partial_residual` (R, 2) has the new
-    terms at each row, and the target without the other terms; `plotting.plot_proposal` draws it.
+    are the coefficients of library terms before and after. `partial_residual` (R, 2) contains the
+    new terms at each row, and the target minus the other terms; `plotting.plot_proposal` draws it.
     """
 
     equation: str
@@ -167,7 +177,7 @@ class Proposal:
     _explanation: "list[Explanation]" = field(default_factory=list)
 
     def accept(self) -> AbstractModel:
-        """Return a new model whose library has these terms, fitted to the same data."""
+        """Return a new model with these terms in its library, fitted to the same data."""
         return self._explanation[0].accept(self)
 
     def addition(self, suffix: str = "0") -> Addition:
@@ -175,7 +185,7 @@ class Proposal:
         return Addition.of(self.equation, self.formula, self.gain, self.candidate, suffix)
 
     def values(self, variables: ArrayLike) -> Float[np.ndarray, " N"]:
-        """Return the proposed right-hand side at states, then inputs (N, V)."""
+        """Return the proposed right-hand side for rows (N, V) of states, then inputs."""
         return self.candidate.values(np.asarray(variables, dtype=float))
 
     def to_mathml(self) -> str:
@@ -202,7 +212,7 @@ class Proposal:
 
     @property
     def explains(self) -> str:
-        """The explained fractions, as a sentence without its subject."""
+        """The explained fractions, as a predicate without a subject."""
         shares = [(self.inside, "inside"), (self.outside, "on the outer shell")]
         known = [(share, where) for share, where in shares if share is not None]
         better = [(whole_percent(share), where) for share, where in known if share >= 0]
@@ -217,7 +227,7 @@ class Proposal:
         return " but ".join(words) or "improves trajectories, while single rows show only noise"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data."""
+        """Return the proposal as plain data."""
         return {
             "equation": self.equation,
             "formula": self.formula,
@@ -242,8 +252,11 @@ class Proposal:
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class Explanation:
-    """Terms that the library of a fitted model lacks: `proposals`, best first, empty if the library
-    is sufficient. `timed_out` is true if the time limit ended the search."""
+    """Terms that the library of a fitted model lacks.
+
+    `proposals` are sorted, best first, and empty if the library is sufficient. `timed_out` is true
+    if the time limit ended the search.
+    """
 
     model: AbstractModel
     data: Dataset | tuple[Any, Any, Any]
@@ -252,7 +265,10 @@ class Explanation:
 
     def accept(self, *which: "int | Proposal") -> AbstractModel:
         """Return a new model with the terms of these proposals in its library, fitted to the same
-        data. Without arguments, the best proposal of each equation is accepted."""
+        data.
+
+        Without arguments, the best proposal of each equation is accepted.
+        """
         proposals = [self._proposal(proposal) for proposal in which] or self._best_of_each()
         if not proposals:
             raise InputError("There is no proposal to accept: no formula improves the library.")
@@ -281,7 +297,7 @@ class Explanation:
         return list(best.values())
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data."""
+        """Return the proposals as plain data."""
         return {
             "proposals": [proposal.to_dict() for proposal in self.proposals],
             "timed_out": self.timed_out,
@@ -342,8 +358,8 @@ def describe_proposal(proposal: Proposal, *, in_full: bool = True) -> str:
         if abs(after - before) > 0.01 * max(abs(before), abs(after))
     ]
     lines += [
-        f"    an alternative is {other.formula} ({other.gap:+.1f} nats); they differ most "
-        f"at {', '.join(f'{name} = {value:.3g}' for name, value in other.where.items())}"
+        f"an alternative is {other.formula} ({other.gap:+.1f} nats); the two differ most at "
+        f"{', '.join(f'{name} = {value:.3g}' for name, value in other.where.items())}"
         for other in proposal.alternatives
     ]
     return "\n".join(lines)
@@ -360,8 +376,10 @@ def explanation_of(
     minutes: float | None,
     functions_of_time: bool,
 ) -> Explanation:
-    """Return the proposals for a fitted model, by score. Proposals that extrapolate worse than the
-    library come last."""
+    """Return the proposals for a fitted model, by score.
+
+    Proposals that extrapolate worse than the library come last.
+    """
     should_continue = time_budget(minutes)
     loss = model.recipe().loss
     data = known_dataset(model, X, y, t, u)
@@ -374,7 +392,7 @@ def explanation_of(
         judged = _judged_by_rows(model, rows_as_measurements(rows), atoms, should_continue)
     else:
         given = data = in_states_of(model, data)
-        known_variables(model, data, None)  # raises an error for other names
+        known_variables(model, data, None)  # raises an error if names differ
         timed = data.with_time_input() if functions_of_time else data
         in_time = timed.derivatives is None
         if in_time and int(timed.run_lengths.max()) > limits.MAX_POINT_ROWS:
@@ -420,7 +438,7 @@ def _judged_by_rows(
 def _judged_by_trajectories(
     model: AbstractModel, data: Dataset, atoms: Sequence[Atom], should_continue: Callable[[], bool]
 ) -> list[EquationProposals]:
-    """Search as in `discover`, starting from the terms of the model."""
+    """Return the proposals of a search as in `discover`, which starts from the model's terms."""
     recipe, features = model.recipe(), model.field_.features
     rows, columns = run_rows(data, recipe.loss)
     given = SearchInput(
@@ -450,9 +468,11 @@ def _judged_by_trajectories(
 
 
 def _window_steps(data: Dataset, rows: AnyRows) -> float:
-    """Return the number of steps in the widest window of the weak form, zero for rows of
-    derivatives. If trajectories can be followed only over fewer steps, windows contain more of the
-    motion."""
+    """Return the number of steps in the widest window of the weak form, or zero for rows of
+    derivatives.
+
+    If trajectories can be followed over fewer steps only, windows contain more of the motion.
+    """
     if rows.windows is None:
         return 0.0
     return 2 * max(data.plan.half_widths(Weak().order)) / float(np.median(data.step_of_run()))
@@ -469,7 +489,7 @@ def bind_library(
     library: AbstractLibrary,
     physics: Physics | None = None,
 ) -> Bound:
-    """Return a library as features of the data, with `physics` or, if None, `known` physics."""
+    """Return a library as features of the data, with `physics` or else with `known` physics."""
     return bind_physics(
         physics or known, library, data.variable_names, data.state_names,
         dict(data.given_rates), data.schema.time_index,
@@ -477,14 +497,14 @@ def bind_library(
 
 
 def _shown(proposals: Sequence[Sequence[ScoredCandidate]]) -> list[Sequence[ScoredCandidate]]:
-    """Return the first proposals of each equation, an equal number for each."""
+    """Return the first proposals of each equation, equally many for each."""
     count = sum(map(bool, proposals))
     room = max(limits.MAX_PROPOSALS // max(count, 1), 1)
     return [of_equation[:room] for of_equation in proposals]
 
 
 def time_budget(minutes: float | None) -> Callable[[], bool]:
-    """Return a function that states whether there is time left."""
+    """Return a function that returns whether there is time left."""
     if minutes is None:
         return lambda: True
     if not minutes > 0:
@@ -516,7 +536,7 @@ def _proposal(model: AbstractModel, judged: EquationProposals, scored: ScoredCan
 
 
 def _coefficients(model: AbstractModel, output: int) -> dict[str, float]:
-    """Return the coefficients of one equation of the model by term, except given coefficients."""
+    """Return the coefficients of one equation by term, without given coefficients."""
     features = model.field_.features
     features = features.resolved() if features.values else features
     weights, given = np.asarray(model.field_.coefficients)[output], model.knowledge().given[output]
@@ -528,7 +548,7 @@ def _coefficients(model: AbstractModel, output: int) -> dict[str, float]:
 
 
 def equation_text(label: str, candidate: Candidate, rows: Measurements | None = None) -> str:
-    """Return a candidate as a line: theta'' = -1.000 sin(theta) + 0.3000 cos(3*theta)."""
+    """Return a candidate as text, such as theta'' = -1.000 sin(theta) + 0.3000 cos(3*theta)."""
     text = ""
     for term, values, w in zip(
         candidate.fit.terms, candidate.fit.values, candidate.fit.coefficients, strict=True

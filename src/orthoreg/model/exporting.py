@@ -1,4 +1,4 @@
-"""`AbstractExports`: the attributes of a fitted model, and its export to other languages."""
+"""`AbstractExports`: attributes of a fitted model, and its export to other languages."""
 
 import abc
 import math
@@ -30,7 +30,7 @@ class AbstractExports(abc.ABC):
     """Attributes of a fitted model, and methods that export it to other programs."""
 
     fit_: Fit
-    _wanted_units: Mapping[str, str] = MappingProxyType({})  # printed in place of others
+    _wanted_units: Mapping[str, str] = MappingProxyType({})  # units to print instead of others
 
     @abc.abstractmethod
     def recipe(self) -> Recipe:
@@ -55,7 +55,7 @@ class AbstractExports(abc.ABC):
 
     @property
     def state_range_(self) -> np.ndarray:
-        """The smallest and largest value of each state in the training data."""
+        """The minimum and maximum of each state in the training data."""
         return self.fit_.range[:, : len(self.state_names_)]
 
     @property
@@ -73,12 +73,14 @@ class AbstractExports(abc.ABC):
     @property
     @abc.abstractmethod
     def undetermined_(self) -> Undetermined | None:
-        """Constants and hidden states of which the data determine only combinations."""
+        """Constants and hidden states of which the data determine only combinations, or None."""
 
     @property
     def parameters_(self) -> dict[str, float]:
-        """Constants inside the used terms and in known equations, and delays, by name; NaN if the
-        data do not determine a constant."""
+        """Constants by name: in the used terms, in known equations, and delays.
+
+        The value is NaN if the data do not determine a constant.
+        """
         used = self.field_.features.only(np.flatnonzero(self.support_.any(axis=0)).tolist())
         in_use = frozenset().union(*(parameters_of(term) for term in used.terms))
         values = (
@@ -113,29 +115,30 @@ class AbstractExports(abc.ABC):
 
     @property
     def coefficient_units_(self) -> CoefficientUnits | None:
-        """Units of coefficients and constants, None if no column has a known unit."""
+        """The units of coefficients and constants, or None if no column has a known unit."""
         units = units_of(self.schema_)
         if units is None:
             return None
         algebra = UnitAlgebra(units)
-        with suppress(UnitError):  # formulas of an older model, which were not checked
+        with suppress(UnitError):  # an older model may have unchecked formulas
             physics = self.recipe().physics
             algebra = unit_algebra(physics, None, self.schema_, self.output_names_) or algebra
         return units_of_field(self.field_, self.output_names_, algebra, self._wanted_units)
 
     def in_units(self, wanted: Mapping[str, str]) -> Self:
-        """Return the model with its coefficients and constants printed in other units. The fitted
-        numbers do not change.
+        """Return the model with coefficients and constants printed in other units.
+
+        The fitted numbers do not change.
 
         Parameters
         ----------
         wanted
-            units to print in place of others, such as {"rad": "deg"}.
+            printed units by the units that they replace, such as {"rad": "deg"}.
 
         Returns
         -------
         model
-            a copy that shares the fit.
+            a copy that shares the fit of this model.
 
         Examples
         --------
@@ -161,11 +164,11 @@ class AbstractExports(abc.ABC):
 
     @abc.abstractmethod
     def _convert_summary(self, other: Any) -> None:
-        """Set the latest summary of a copy that prints other units."""
+        """Convert the latest summary for a copy that prints other units."""
 
     @property
     def columns_(self) -> dict[str, Any]:
-        """The names of the time column and of the run column."""
+        """The names of the time column and of the group column."""
         return {"time": self.schema_.time_name, "group": self.schema_.group_name}
 
     @property
@@ -178,11 +181,12 @@ class AbstractExports(abc.ABC):
 
     @property
     def clock_(self) -> str:
-        """The name of the time input, empty if there is none."""
+        """The name of the time input, or '' if there is none."""
         return self.schema_.time_input or ""
 
     def shown_field(self, precision: int | None = None) -> HybridField:
-        """Return the field with the values of delays in the names of variables: u(t - 0.35).
+        """Return the field with the values of delays in the names of variables, such as u(t -
+        0.35).
 
         Parameters
         ----------
@@ -219,16 +223,16 @@ class AbstractExports(abc.ABC):
 
     @abc.abstractmethod
     def knowledge(self) -> Knowledge:
-        """Return the prior knowledge about coefficients, as constraints."""
+        """Return the prior knowledge on coefficients, as constraints."""
 
     def equation_labels(self) -> tuple[str, ...]:
-        """Return the names of the equations in texts.
+        """Return the names of the equations for use in texts.
 
         Returns
         -------
         labels
-            in the order of `output_names_`: x for x' = ..., theta' for theta'' = ..., x[k+1] for a
-            map.
+            names in the order of `output_names_`: x for x' = ..., theta' for theta'' = ..., x[k+1]
+            for a map.
 
         Examples
         --------
@@ -241,10 +245,12 @@ class AbstractExports(abc.ABC):
         return export.equation_names(self.output_names_, self.velocity_of_, discrete=discrete)
 
     def to_sympy(self, *, residual: bool = True) -> list[Any]:
-        """Return one SymPy expression per equation. A residual is a function of all variables,
-        `residual_<name>(...)`.
+        """Return one SymPy expression per equation.
 
-        `sympy.lambdify(symbols, expression, [{"residual_v": f}, "numpy"])` evaluates it by f.
+        A residual is a function of all variables, `residual_<name>(...)`.
+
+        To evaluate it with a function f, use `sympy.lambdify(symbols, expression, [{"residual_v":
+        f}, "numpy"])`.
 
         Parameters
         ----------
@@ -268,7 +274,9 @@ class AbstractExports(abc.ABC):
         return export.to_sympy(self.shown_field(), self.output_names_, residual=residual)
 
     def to_latex(self, precision: int = 4) -> list[str]:
-        r"""Return one line of LaTeX per equation. A residual is a function r of all variables.
+        r"""Return one line of LaTeX per equation.
+
+        The residual is written as a function r of all variables.
 
         Parameters
         ----------
@@ -278,7 +286,7 @@ class AbstractExports(abc.ABC):
         Returns
         -------
         lines
-            lines in the order of `output_names_`; a second-order equation is one line.
+            lines in the order of `output_names_`. A second-order equation is a single line.
 
         Examples
         --------
@@ -296,7 +304,7 @@ class AbstractExports(abc.ABC):
         ))  # fmt: skip
 
     def to_mathml(self, precision: int = 4) -> list[str]:
-        """Return one MathML element per equation. A residual is a function r.
+        """Return one MathML element per equation. The residual is written as a function r.
 
         Parameters
         ----------
@@ -325,7 +333,9 @@ class AbstractExports(abc.ABC):
         ))  # fmt: skip
 
     def _without_constants(self, lines: list[str]) -> list[str]:
-        """Return the printed equations without those of constants per run, which do not change."""
+        """Return the printed equations without those of constants per run, which do not change in
+        time.
+        """
         printed = export.printed_equations(self.output_names_, self.velocity_of_)
         constants = self.schema_.per_run_names
         names = [self.output_names_[c] for c in printed]
@@ -343,26 +353,27 @@ class AbstractExports(abc.ABC):
 
     @property
     def _words(self) -> export.Wording:
-        """The words of exported source."""
+        """The names that exported source code uses."""
         return export.MAP if self.schema_.discrete else export.FLOW
 
     def _refuse_map(self, method: str) -> None:
-        """Refuse an export that is only for flows."""
+        """Raise an error for a map if the export supports only flows."""
         check_is_fitted(self)
         if self.schema_.discrete:
             raise InputError(
-                f"{method} is for flows, and this model is a map. Python, C, Julia, MATLAB, LaTeX "
-                f"and SymPy take maps."
+                f"{method} is for flows, but this model is a map. Python, C, Julia, MATLAB, LaTeX "
+                "and SymPy support maps."
             )
 
     def to_python(self) -> str:
         """Return the source of a NumPy function `vector_field(variables)`, including the residual.
-        That of a map is `next_state`, here and in other languages.
+
+        For a map, the function is named `next_state`, here and in other languages.
 
         Returns
         -------
         source
-            source text, which requires only NumPy.
+            source code that requires only NumPy.
 
         Examples
         --------
@@ -378,14 +389,15 @@ class AbstractExports(abc.ABC):
         return export.to_python(self.shown_field(), self.output_names_, words=self._words)
 
     def to_c(self) -> str:
-        """Return the source of a C99 function `void vector_field(const double *z, double *dxdt)`,
-        including the residual. `z` contains the states, then the inputs. Delayed variables are
-        inputs whose names tell the delay.
+        """Return the source of a C99 function `void vector_field(const double *z, double *dxdt)`.
+
+        It includes the residual. `z` contains the states, then the inputs. Delayed variables are
+        inputs with the delay in their names.
 
         Returns
         -------
         source
-            source text of one file.
+            source code of one file.
 
         Examples
         --------
@@ -399,13 +411,14 @@ class AbstractExports(abc.ABC):
         return export.to_c(self.shown_field(), self.output_names_, words=self._words)
 
     def to_julia(self) -> str:
-        """Return the source of a Julia function `vector_field(z)`, including the residual. `z`
-        contains the states, then the inputs. The function requires no packages.
+        """Return the source of a Julia function `vector_field(z)`, including the residual.
+
+        `z` contains the states, then the inputs. The function requires no packages.
 
         Returns
         -------
         source
-            source text of one file.
+            source code of one file.
 
         Examples
         --------
@@ -421,12 +434,14 @@ class AbstractExports(abc.ABC):
 
     def to_matlab(self) -> str:
         """Return the source of a file vector_field.m for MATLAB and GNU Octave, including the
-        residual. The function takes a column vector of the states, then the inputs.
+        residual.
+
+        The function takes a column vector of the states, then the inputs.
 
         Returns
         -------
         source
-            source text of one file.
+            source code of one file.
 
         Examples
         --------
@@ -441,8 +456,10 @@ class AbstractExports(abc.ABC):
         return export.to_matlab(self.shown_field(), self.output_names_, n_states, words=self._words)
 
     def to_modelica(self, name: str = "HybridModel") -> str:
-        """Return the source of a Modelica model, including the residual. The model has one variable
-        per state, starting in the middle of the training data, and one Modelica input per input.
+        """Return the source of a Modelica model, including the residual.
+
+        The model has one variable per state, with its start in the middle of the training data, and
+        one Modelica input per input.
 
         Parameters
         ----------
@@ -452,7 +469,7 @@ class AbstractExports(abc.ABC):
         Returns
         -------
         source
-            source text of one file.
+            source code of one file.
 
         Examples
         --------
@@ -473,7 +490,7 @@ class AbstractExports(abc.ABC):
 
         The unit is compiled for this machine and contains the C source for other machines. Its
         outputs are the states, which start in the middle of the training data. Jumps of `sign` and
-        `heaviside` are not events.
+        `heaviside` do not become events.
 
         Parameters
         ----------
@@ -492,8 +509,8 @@ class AbstractExports(abc.ABC):
         self._refuse_map("to_fmu()")
         if self.schema_.delays:
             raise InputError(
-                f"An FMU of FMI 2.0 cannot hold a delay, and the model has "
-                f"{self.schema_.delays[0].shown(4)}. Use to_modelica(), whose delay() can."
+                "An FMU of FMI 2.0 cannot contain a delay, and the model has "
+                f"{self.schema_.delays[0].shown(4)}. Use to_modelica(), which supports delays."
             )
         contents = export.to_fmu(
             self.field_, self.output_names_, self._starts(name), name=name, clock=self.clock_
@@ -502,12 +519,12 @@ class AbstractExports(abc.ABC):
             stream.write(contents)
 
     def _starts(self, name: str) -> list[float]:
-        """Return the initial states. Raise an error if other programs reject the name."""
+        """Return the initial states. Raise an error if other programs would reject the name."""
         check_is_fitted(self)
         self._check_equations()
         if not (name.isascii() and name.isidentifier()):
             raise InputError(
-                f"The name of a model must consist of letters, digits and underscores and start "
+                "The name of a model must consist of letters, digits and underscores and start "
                 f"with a letter, for Modelica and FMI; got {name!r}."
             )
         return self.state_range_.mean(axis=0).tolist()
@@ -515,7 +532,7 @@ class AbstractExports(abc.ABC):
     def to_jax(self) -> JaxField:
         """Return the model as a pure JAX function f(t, x, parameters, u) with its `.parameters`.
 
-        For diffrax, use `ODETerm(model.to_jax())`; optax can optimize the parameters.
+        For diffrax, use `ODETerm(model.to_jax())`. The parameters can be optimized with optax.
 
         Returns
         -------
@@ -537,8 +554,10 @@ class AbstractExports(abc.ABC):
         return export.to_jax(self.field_, len(self.state_names_), self.clock_)
 
     def to_pysindy(self) -> Any:
-        """Return a fitted `pysindy.SINDy` with the same predictions. Its library has one function
-        for each used term, and one function with coefficient 1 for each residual.
+        """Return a fitted `pysindy.SINDy` with the same predictions.
+
+        Its library has one function for each used term, and one function with coefficient 1 for
+        each residual.
 
         Returns
         -------

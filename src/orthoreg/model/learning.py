@@ -1,4 +1,4 @@
-"""Fitting of models: `fit_together`, and `adapt` and `refine` on new data."""
+"""Fit models: `fit_together`, and `adapt` and `refine` for new data."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -61,8 +61,8 @@ def fit_together(
 ) -> list[Model]:
     """Fit several models to the same data.
 
-    A gradient solver trains models in one batch if they differ only in their seeds and the weights
-    of the objective.
+    A gradient solver trains the models in one batch if they differ only in their seeds and in the
+    weights of the objective.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def fit_together(
     for recipe in recipes:
         data = None if data is None else with_time_input(data, recipe.physics, recipe.library)
     if isinstance(data, ChunkedDataset) and any(needs_rows(recipe) for recipe in recipes):
-        data = data.sample  # networks are trained on as many rows as fit into memory
+        data = data.sample  # as many rows as fit into memory train networks
     whole, delays = data, _delays_of(recipes, data)
     if delays:
         assert isinstance(whole, Dataset)
@@ -126,15 +126,17 @@ def fit_together(
 
 
 def _in_units(recipe: Recipe, data: Dataset | ChunkedDataset) -> Recipe:
-    """Return the recipe with the units of the columns, or raise InputError if its formulas combine
-    unlike quantities."""
+    """Return the recipe with the units of the columns.
+
+    Raise InputError if its formulas combine unlike quantities.
+    """
     algebra = unit_algebra(recipe.physics, recipe.library, data.schema)
     return replace(recipe, units=data.units, algebra=algebra)
 
 
 @final
 class _Fitted(NamedTuple):
-    """Fits with their rows, columns and runs (None without derivatives to estimate)."""
+    """Fits with their rows and columns, and with their runs unless derivatives were given."""
 
     fits: list[Fit]
     rows: AnyRows
@@ -143,7 +145,7 @@ class _Fitted(NamedTuple):
 
 
 def _fitted(recipes: Sequence[Recipe], data: Dataset | ChunkedDataset) -> _Fitted:
-    """Return the fits of runs."""
+    """Return the fits of several recipes to runs."""
     if isinstance(data, Dataset):
         physics = recipes[0].physics
         is_estimated = data.has_unknown_states or (physics is not None and physics.per_run)
@@ -176,8 +178,10 @@ def _fits(recipes: Sequence[Recipe], rows: AnyRows, runs: TrainingRuns | None) -
 
 
 def _with_horizon(fit: Fit, data: Dataset) -> Fit:
-    """Return the fit with the time for which forecasts are reliable, if all its variables are
-    measured."""
+    """Return the fit with the time for which forecasts are reliable.
+
+    The fit is unchanged if some of its variables were not measured.
+    """
     is_measured = fit.field.features.variables == data.variable_names
     if not is_measured or data.has_unknown_states:
         return fit
@@ -187,7 +191,7 @@ def _with_horizon(fit: Fit, data: Dataset) -> Fit:
 def _delays_of(
     recipes: Sequence[Recipe], data: Dataset | ChunkedDataset | None
 ) -> tuple[Delay, ...]:
-    """Return the delayed variables that the recipes name."""
+    """Return the delayed variables that the recipes contain."""
     if data is None:
         return ()
     delays = [requested_delays(recipe.library, recipe.physics, data.sample) for recipe in recipes]
@@ -204,8 +208,10 @@ def _delays_of(
 
 
 def _with_matched_delays(recipes: Sequence[Recipe], whole: Dataset, result: _Fitted) -> _Fitted:
-    """Return the fits with delays matched to trajectories of the first one, fitted again if the
-    delays move or if others need fewer terms."""
+    """Return the fits with delays matched to trajectories of the first fit.
+
+    Models are fitted again if the delays change or if other delays need fewer terms.
+    """
     estimate = None
     for remaining in range(DELAY_ROUNDS, -1, -1):
         fit, delays = result.fits[0], result.columns.schema.delays
@@ -244,7 +250,7 @@ def adapted(
         X, y, u = data, None, None
     rows, columns = training_rows(model, recipe.loss, X, y, None, u)
     if t is None:
-        known_variables(model, X, u)  # raises an error for other names
+        known_variables(model, X, u)  # raises an error if names differ
     _check_counts(
         states=(model.state_names_, columns.schema.state_names),
         inputs=(model.input_names_, columns.schema.input_names),
@@ -253,7 +259,7 @@ def adapted(
     targets = recipe.loss.targets(rows, model.field_.values)
     known = model.knowledge()
     result = adapt(model.field_, replace(rows, targets=targets), known)
-    # restore known coefficients, which scaling would round
+    # rounding by the scaling would change known coefficients
     coefficients = known.rounded(np.array(result.coefficients))
     names = model.field_.features.names
     certificate = certify(result, model.output_names_, names, normalized=recipe.solver.normalize)
@@ -261,8 +267,9 @@ def adapted(
 
 
 def refinement_of(model: AbstractModel, X: Any, t: Any, u: Any) -> tuple[Refinement, Certificate]:
-    """Return the refinement of a model on trajectories, and the certificate of the refined field
-    on these data."""
+    """Return the refinement of a model on trajectories, and the refined field's certificate on
+    these data.
+    """
     data = model_trajectories(model, X, t, u, "refine()").sorted_runs
     recipe, known = model.recipe(), model.knowledge()
     refinement = refine(
@@ -283,7 +290,7 @@ def refinement_of(model: AbstractModel, X: Any, t: Any, u: Any) -> tuple[Refinem
 
 
 def model_trajectories(model: AbstractModel, X: Any, t: Any, u: Any, who: str) -> Dataset:
-    """Return the data as runs in time, with the names of the model's variables."""
+    """Return the data as runs in time with the names of the model's variables."""
     if t is None and given_dataset(X) is None:
         raise InputError(
             f"{who} matches trajectories and needs times. Give states X with t=..., or a Dataset."

@@ -1,4 +1,4 @@
-"""`load`: estimators from model files."""
+"""`load`: read models from files."""
 
 import os
 
@@ -18,7 +18,7 @@ def load(path: str | os.PathLike[str]) -> AbstractModel:
     Parameters
     ----------
     path
-        path of a `.orthoreg` file, written by this version or an earlier one.
+        path of an `.orthoreg` file written by this version or an earlier one.
 
     Returns
     -------

@@ -1,5 +1,7 @@
-"""`AbstractModel`: the scikit-learn contract, simulation and files, as thin methods over the lower
-layers."""
+"""`AbstractModel`: the scikit-learn contract, simulation and files.
+
+Its methods call the lower layers.
+"""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -54,7 +56,7 @@ from .validation import (
 )
 from .workflow import AbstractWorkflow
 
-if TYPE_CHECKING:  # imported by `explain`, which few sessions call
+if TYPE_CHECKING:  # imported by `explain`, which is rarely called
     from ..search.formulas import Atom
     from .explanation import Explanation
 
@@ -66,18 +68,18 @@ class AbstractModel(AbstractWorkflow, AbstractEstimator):
     seed: Any
     feature_names_in_: Any  # scikit-learn's attribute, set after a fit to a frame with column names
     n_features_in_: int
-    _summary: Summary | None = None  # the latest summary, which model files store
+    _summary: Summary | None = None  # the latest summary; model files store it
 
     # -- learning ------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any = None, *, t: Any = None, u: Any = None) -> Self:
-        """Fit the model to data and return it.
+        """Fit the model to data and return the model.
 
         Parameters
         ----------
         X
-            a `Dataset` or `ChunkedDataset`; or states with times `t`, one array (T, n) or a list of
-            arrays; or states (N, n) with derivatives `y`, as in scikit-learn.
+            a `Dataset` or `ChunkedDataset`; or states with times `t`, as one array (T, n) or a list
+            of arrays; or states (N, n) with derivatives `y`, as in scikit-learn.
         y
             derivatives at the rows of `X`, (N, n).
         t
@@ -102,7 +104,7 @@ class AbstractModel(AbstractWorkflow, AbstractEstimator):
         return fit_together([self], X, y, t=t, u=u)[0]
 
     def _learn(self, fit: Fit, columns: Columns, runs: TrainingRuns | None = None) -> Self:
-        """Store a fit. `runs` are given if the fit did not follow their trajectories."""
+        """Store a fit. `runs` are given if their trajectories were not matched."""
         recipe, known = self.recipe(), self._knowledge(fit.field.features, columns)
         bounds = recipe.parameter_bounds(known)
         return self._hold(fit.with_columns(columns, known, bounds, runs))
@@ -120,17 +122,19 @@ class AbstractModel(AbstractWorkflow, AbstractEstimator):
         return self
 
     def adapt(self, X: Any, y: Any = None, *, t: Any = None, u: Any = None) -> Self:
-        """Return a new model for a similar system. The terms and the residual are kept, and the
-        coefficients are refitted to new data. This model does not change.
+        """Return a new model for a similar system.
 
-        Coefficients are assumed to change by a fraction of their size. This fraction is estimated
-        from the new data, as are the errors of the changes, by run or stretch, because errors of
-        neighbouring rows are correlated. A change that the data determine equals the least-squares
-        change, a change that they do not determine is zero, and other changes are in between.
-        A few rows are therefore sufficient.
+        The terms and the residual are kept, and the coefficients are refitted to new data. This
+        model does not change.
 
-        The new `certificate_` is evaluated on the new data. It claims no bound, because the
-        residual is orthogonal on the old data only.
+        The method assumes that coefficients change by a fraction of their size. It estimates this
+        fraction from the new data, as well as the errors of the changes, by run or stretch because
+        errors of neighbouring rows are correlated. A change that the data determine equals the
+        least-squares change, a change that they do not determine is zero, and other changes are in
+        between. A few rows are therefore sufficient.
+
+        The new `certificate_` is evaluated on the new data. It contains no bound, because the
+        residual is orthogonal only on the old data.
 
         Parameters
         ----------
@@ -156,15 +160,16 @@ class AbstractModel(AbstractWorkflow, AbstractEstimator):
         return copy(self)._hold(self.fit_.with_field(*adapted(self, X, y, t, u)))
 
     def refine(self, X: Any, *, t: Any = None, u: Any = None) -> Self:
-        """Return a new model with the same terms and constants that fit whole trajectories. This
-        model does not change.
+        """Return a new model with the same terms, and with constants that fit whole trajectories.
+
+        This model does not change.
 
         Coefficients, parameters inside terms, weights of the residual and initial states are
         estimated jointly, first on short and then on longer segments, without smoothing or finite
         differences. The new constants are kept only if they forecast held-out runs, or the end of a
         single run, at least as well. `refinement_` describes the gain (`.status`) and the
-        uncertainty of the constants (`.covariance`, `.interval()`), which `bootstrap` and the
-        summary then show. Wrong terms are not corrected.
+        uncertainty of the constants (`.covariance`, `.interval()`); `bootstrap` and the summary
+        then show this uncertainty. Wrong terms are not corrected.
 
         Parameters
         ----------
@@ -199,11 +204,12 @@ class AbstractModel(AbstractWorkflow, AbstractEstimator):
     def update(
         self, X: Any, y: Any = None, *, t: Any = None, u: Any = None, forgetting: float = 1.0
     ) -> Self:
-        """Return a new model with new data added. The old data are not needed, and this model does
-        not change.
+        """Return a new model with new data added.
 
-        The constants are those of a fit to all data. The old data are replaced by sums over their
-        rows or, for constants that were matched to trajectories, by the covariance of the
+        The old data are not needed, and this model does not change.
+
+        The constants are those of a fit to all data. The old data are represented by sums over
+        their rows or, if the constants were matched to trajectories, by the covariance of the
         constants. The terms, the residual, its gate and, in fits from rows, inner parameters do not
         change. `drift_` of the new model states whether the new data still follow the old
         constants.
@@ -214,7 +220,7 @@ class AbstractModel(AbstractWorkflow, AbstractEstimator):
             the new data, as for `fit`.
         forgetting
             factor by which each new row reduces the weight of the old rows. With 0.99, rows lose
-            half of their weight after 69 new rows. With 1, no weight is lost.
+            half of their weight after 69 new rows. With 1, they keep their weight.
 
         Returns
         -------
@@ -240,13 +246,15 @@ class AbstractModel(AbstractWorkflow, AbstractEstimator):
 
     @property
     def drift_(self) -> Drift | None:
-        """Whether the data of the last `update` followed the constants before this update. None if
-        there was no update."""
+        """Whether the data of the last `update` followed the previous constants.
+
+        None if there was no update.
+        """
         return self.fit_.drift
 
     @property
     def drift(self) -> Drift | None:
-        """The same as `drift_`."""
+        """Alias of `drift_`."""
         return self.fit_.drift
 
     def explain(
@@ -262,7 +270,7 @@ class AbstractModel(AbstractWorkflow, AbstractEstimator):
     ) -> "Explanation":
         """Search for formulas that the model's library lacks.
 
-        Formulas of a catalogue are fitted together with the library's terms, so coefficients may
+        Formulas from a catalogue are fitted together with the library's terms, so coefficients may
         change when a formula is added. There are no proposals unless a formula clearly improves the
         library. Proposals satisfy the model's physics. This model does not change.
 
@@ -275,12 +283,12 @@ class AbstractModel(AbstractWorkflow, AbstractEstimator):
         functions_of_time
             whether oscillations and trends in time are candidates.
         minutes
-            time limit, after which the best proposals so far are returned.
+            time limit in minutes. The search then returns the best proposals so far.
 
         Returns
         -------
         found
-            an `Explanation`: `.proposals` are ranked formulas with their evidence, and `.accept(i)`
+            an `Explanation`. `.proposals` are ranked formulas with their evidence, and `.accept(i)`
             returns a new model with the terms of proposal i.
 
         Examples
@@ -298,12 +306,12 @@ class AbstractModel(AbstractWorkflow, AbstractEstimator):
         return explanation_of(self, X, y, t, u, atoms, minutes, functions_of_time)
 
     def knowledge(self) -> Knowledge:
-        """Return the prior knowledge about coefficients, as constraints.
+        """Return the prior knowledge on coefficients, as constraints.
 
         Returns
         -------
         knowledge
-            `.fixed` marks the given coefficients, and `.values` has their values.
+            `.fixed` marks the given coefficients, and `.values` contains their values.
 
         Examples
         --------
@@ -318,7 +326,7 @@ class AbstractModel(AbstractWorkflow, AbstractEstimator):
         return self.fit_.knowledge
 
     def _knowledge(self, features: FeatureMap, columns: Columns) -> Knowledge:
-        """Return the prior knowledge about coefficients for these terms and columns."""
+        """Return the prior knowledge on coefficients for these terms and columns."""
         schema, outputs = columns.schema, columns.outputs
         given = {
             outputs.index(position): schema.state_names.index(velocity)
@@ -356,7 +364,7 @@ class AbstractModel(AbstractWorkflow, AbstractEstimator):
         [[-2.0], [-3.0]]
         """
         if not hasattr(self, "field_"):
-            check_is_fitted(self)  # costs more than the prediction of one row
+            check_is_fitted(self)  # this check takes longer than the prediction of one row
         return self._shaped(self.field_.values(known_variables(self, X, u)))
 
     def decompose(self, X: Any, u: Any = None) -> tuple[np.ndarray, np.ndarray]:
@@ -387,7 +395,7 @@ class AbstractModel(AbstractWorkflow, AbstractEstimator):
         return self._shaped(field.symbolic(variables)), self._shaped(field.neural(variables))
 
     def distance(self, X: Any, u: Any = None) -> np.ndarray:
-        """Return the distance of each state from the training data, as measured by `Gate`.
+        """Return the distance of each state from the training data, in units of the gate.
 
         Parameters
         ----------
@@ -420,8 +428,8 @@ class AbstractModel(AbstractWorkflow, AbstractEstimator):
     def score(
         self, X: Any, y: Any = None, sample_weight: Any = None, *, t: Any = None, u: Any = None
     ) -> float:
-        """Return R^2 of the predicted derivatives, or next states of a map, averaged over the
-        learned equations.
+        """Return R^2 of the predicted derivatives (next states for a map), averaged over learned
+        equations.
 
         Parameters
         ----------
@@ -462,13 +470,13 @@ class AbstractModel(AbstractWorkflow, AbstractEstimator):
         Parameters
         ----------
         data
-            runs, of the fit or new ones. A run with few rows gets a value near the median of the
+            runs of the fit or new runs. A run with few rows gets a value near the median over the
             runs of the fit.
 
         Returns
         -------
         constants
-            by name and label of the run: the value, and the ends of its 95% interval.
+            for each name and run label, the value and the ends of its 95% interval.
 
         Examples
         --------
@@ -495,8 +503,8 @@ class AbstractModel(AbstractWorkflow, AbstractEstimator):
         return result
 
     def target_derivatives(self, data: Dataset) -> np.ndarray:
-        """Return the derivatives to which the model's loss compares predictions, for a dataset; for
-        a map, the next states.
+        """Return the derivatives with which the model's loss compares predictions, or the next
+        states of a map.
 
         Parameters
         ----------
@@ -507,7 +515,7 @@ class AbstractModel(AbstractWorkflow, AbstractEstimator):
         -------
         derivatives
             measured or estimated derivatives (N, n), or next states of a map. The last row of a run
-            has no next state, and gets that of the model.
+            has no next state; its value is the model's prediction.
 
         Examples
         --------
@@ -555,9 +563,8 @@ class AbstractModel(AbstractWorkflow, AbstractEstimator):
             (a smooth curve), "linear" or "hold" (the last value). `input_interpolation_` if None.
         history
             for models with delayed states, the states before the first time: a `Dataset` of one
-            run, or a function of time that returns n values. If None, it is `from_data`, or the
-            state is held at `x0`.
-            Sampled inputs have their first value before their first time.
+            run, or a function of time that returns n values. If None, the history is `from_data`
+            or, without it, constant at `x0`. Sampled inputs are constant before their first time.
         throw
             whether to raise an error if a rollout does not complete.
         rtol
@@ -569,8 +576,8 @@ class AbstractModel(AbstractWorkflow, AbstractEstimator):
             a `Rollout` with states `.x` (T, n) or (B, T, n). Divergence does not raise an error:
             `.status` states how the rollout ended, `.stopped_at` when, and `.message` where, with
             the dominant term. With a gate, `.left_at` is the first of the times `t` at which the
-            state is outside the training data. `.reliable_until` is the time at which the forecast
-            of a chaotic system is lost, if it is before the last time.
+            state is outside the training data. `.reliable_until` is the time after which a chaotic
+            system cannot be predicted, if it is before the last time.
 
         Examples
         --------
@@ -611,10 +618,10 @@ class AbstractModel(AbstractWorkflow, AbstractEstimator):
         Parameters
         ----------
         data
-            runs. A noisy run starts from the state whose trajectory fits its first rows best: a
-            tenth of the rows, at least 10 and at most 50, or all rows if there are hidden states.
-            With delayed variables, a run starts at its first row with a history, and the history
-            comes from the data.
+            runs. For a noisy run, the initial state is the one whose trajectory best fits the first
+            rows: a tenth of the rows, at least 10 and at most 50, or all rows if there are hidden
+            states. With delayed variables, a run starts at its first row with a history, and the
+            history comes from the data.
         interpolation
             interpolation of inputs, as in `simulate`.
         rtol
@@ -657,7 +664,7 @@ class AbstractModel(AbstractWorkflow, AbstractEstimator):
     def _simulation_inputs(
         self, u: Any, times: np.ndarray, count: int, kinds: Mapping[str, str]
     ) -> Inputs | None:
-        """Return the inputs of a simulation, with delayed inputs but without delayed states."""
+        """Return the inputs of a simulation, including delayed inputs but not delayed states."""
         has_time, schema = bool(self.clock_), self.schema_
         given = {name: kinds[name] for name in schema.measured_inputs}
         names = tuple(given)
@@ -665,7 +672,7 @@ class AbstractModel(AbstractWorkflow, AbstractEstimator):
             given[self.clock_] = kinds[self.clock_]
         delays = [delay for delay in schema.delays if delay.variable in names]
         longest = max((delay.value for delay in delays), default=0.0)
-        if longest > 0 and callable(u):  # a function of time is known before the first time too
+        if longest > 0 and callable(u):  # a function also gives inputs before the first time
             times = np.append(times[0] - longest, times)
         inputs = simulation_inputs(u, times, count, given, time_input=has_time)
         if inputs is None or not delays:
@@ -680,7 +687,7 @@ class AbstractModel(AbstractWorkflow, AbstractEstimator):
         rtol: float,
         histories: Sequence[History] = (),
     ) -> Rollout:
-        """Return the rollouts of several runs; those with delayed states need histories."""
+        """Return the rollouts of several runs. Delayed states require histories."""
         simulate = partial(
             rollouts, self.field_, self.state_range_, self.state_names_, self.equation_labels(),
             step=self.schema_.step, horizon=self.fit_.horizon,
@@ -709,21 +716,21 @@ class AbstractModel(AbstractWorkflow, AbstractEstimator):
     ) -> Summary:
         """Return a summary of the model on these data, with advice on next steps.
 
-        The summary can be printed, or accessed as `.verdict`, `.advice`, `.scores`, `.terms` and
-        `.to_dict()`. At most 256 runs are forecast.
+        Print the summary, or use `.verdict`, `.advice`, `.scores`, `.terms` and `.to_dict()`. At
+        most 256 runs are forecast.
 
         Parameters
         ----------
         X, y, t, u
-            data, as for `fit`. Without data, the latest summary is returned (model files store it),
-            or a summary of the fit if there is none.
+            data, as for `fit`. Without data, the latest summary is returned, which model files
+            contain too, or a summary of the fit if there is none.
         forecasts
-            forecasts of `orthoreg.findings.forecast_sample(data)`, if they are already computed.
+            forecasts of `orthoreg.findings.forecast_sample(data)`, if already computed.
 
         Returns
         -------
         summary
-            plain data that can be printed.
+            the findings as plain data.
 
         Examples
         --------
@@ -765,7 +772,7 @@ class AbstractModel(AbstractWorkflow, AbstractEstimator):
         Parameters
         ----------
         path
-            path of the file; an existing file is replaced. `orthoreg.load` reads the file.
+            path of the file; an existing file is replaced. Read it with `orthoreg.load`.
 
         Examples
         --------

@@ -1,4 +1,4 @@
-"""Conversion of a fitted model to plain data and arrays for a model file, and back."""
+"""Convert a fitted model to plain data and arrays for a model file, and back."""
 
 import math
 from collections.abc import Sequence
@@ -87,15 +87,18 @@ def model_params(manifest: dict[str, Any], known: Sequence[str]) -> dict[str, An
     if "gate" in known:
         params = {"gate": None} | params  # files written before gates existed
     if params.get("selection") is not None and params.get("sparsity") is not None:
-        params["selection"] = None  # earlier versions ignored it
+        params["selection"] = None  # earlier versions ignored the selection
     return params
 
 
 def restored(manifest: dict[str, Any], arrays: Arrays) -> tuple[Fit, Columns, Accepted]:
-    """Return all learned data from the parts of a file. Raise an error if they are inconsistent."""
+    """Return all learned data from the parts of a file.
+
+    Raise an error if the parts are inconsistent.
+    """
     field = field_from_parts(manifest["field"], arrays)
     schema = Schema.from_dict(manifest)
-    linear = dict.fromkeys(schema.input_names, "linear")  # files written before this was an option
+    linear = dict.fromkeys(schema.input_names, "linear")  # files written before this option existed
     names, outputs = schema.state_names, tuple(manifest["outputs"])
     columns = Columns(
         schema,
@@ -137,12 +140,12 @@ def restored(manifest: dict[str, Any], arrays: Arrays) -> tuple[Fit, Columns, Ac
 
 
 def numbered_outputs(count: int) -> tuple[str, ...]:
-    """Return the names of targets that are not the derivatives of the states."""
+    """Return names for targets that are not derivatives of the states."""
     return tuple(f"y{i}" for i in range(count))
 
 
 def _record(entry: Any, arrays: Arrays, n_terms: int) -> RowRecord | None:
-    """Return the sums over old rows, None for older files."""
+    """Return the sums over old rows, or None for older files."""
     if entry is None:
         return None
     terms, count = entry

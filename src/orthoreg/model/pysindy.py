@@ -31,9 +31,9 @@ def from_pysindy(model: Any) -> OrthoReg:
     Returns
     -------
     model
-        an `OrthoReg` with these terms as its library and no residual. Errors in its `certificate_`
-        are NaN, because the training data are unknown; `model.summary(data)` evaluates the
-        equations.
+        an `OrthoReg` with the terms as its library and no residual. Errors in its `certificate_`
+        are NaN, because the training data are unknown. `model.summary(data)` evaluates the
+        equations on data.
 
     Examples
     --------
@@ -95,8 +95,8 @@ def _terms(library: Any, names: tuple[str, ...], used: Any) -> list[Expression |
 
 
 def _read(text: str, plain: list[str], points: np.ndarray, values: np.ndarray) -> Expression | None:
-    """Return the formula of a PySINDy term name if it has the same values, or None."""
-    # a space between two factors denotes a product: "q0 q1^2", "sin(2 q0)"
+    """Return the formula of a PySINDy term name, or None if its values differ from the term's."""
+    # in PySINDy, a space between two factors is a product: "q0 q1^2", "sin(2 q0)"
     formula = re.sub(r"(?<=[\w)]) +(?=[\w(])", "*", text.strip())
     try:
         term = parse(formula, plain)
@@ -108,7 +108,7 @@ def _read(text: str, plain: list[str], points: np.ndarray, values: np.ndarray) -
 
 
 def _range(model: Any, terms: list[Expression | None], n_states: int) -> np.ndarray:
-    """Return the minimum and maximum of each state as stored by PySINDy, or zeros."""
+    """Return the minimum and maximum of each state that PySINDy stored, or zeros."""
     ranges = np.zeros((2, n_states))
     seen = getattr(model.optimizer, "Theta_", None)
     if seen is None or np.shape(seen)[1] != len(terms):

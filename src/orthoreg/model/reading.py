@@ -27,7 +27,7 @@ from .exporting import AbstractExports
 
 
 class AbstractReading(AbstractExports):
-    """The equations of a fitted model, with intervals and correlations of their constants."""
+    """The equations of a fitted model, with intervals and correlations of the constants."""
 
     @property
     def certificate_(self) -> Certificate:
@@ -47,12 +47,14 @@ class AbstractReading(AbstractExports):
 
     @property
     def accepted_(self) -> tuple[Mapping[str, Any], ...]:
-        """The accepted proposals of `explain`."""
+        """The proposals of `explain` that were accepted."""
         return self.fit_.accepted
 
     @property
     def loss_(self) -> AbstractLoss | None:
-        """The loss of the fit, with its decisions on the data; None if the model is from a file."""
+        """The loss of the fit with the choices it made for the data, or None if the model is from a
+        file.
+        """
         return self._columns.loss
 
     @property
@@ -72,8 +74,8 @@ class AbstractReading(AbstractExports):
         lines
             one line per equation, with '+ residual' if the network contributes, '(given)' for given
             equations, and '(trained towards: ...)' for a network trained towards a known equation.
-            A second-order equation is one line: "theta'' = -1.000 sin(theta)". If the unit of a
-            coefficient is known, it follows the number: "theta'' = -1.000 [rad/s²] sin(theta)".
+            A second-order equation is a single line: "theta'' = -1.000 sin(theta)". The unit of a
+            coefficient follows its number if it is known: "theta'' = -1.000 [rad/s²] sin(theta)".
 
         Examples
         --------
@@ -92,7 +94,7 @@ class AbstractReading(AbstractExports):
         )  # fmt: skip
         told = dict(
             getattr(self.recipe().loss, "known", ())
-        )  # equations that a network is trained towards
+        )  # equations towards which a network is trained
         names = [self.output_names_[c] for c in self._printed_equations()]
         return [
             f"{line} (trained towards: {told[name]})" if name in told else line
@@ -101,11 +103,11 @@ class AbstractReading(AbstractExports):
         ]
 
     def _left_of(self, output: str) -> str:
-        """Return the left side of the equation of an output."""
+        """Return the left side of the equation for an output."""
         return left_side(next_values([output])[0] if self.schema_.discrete else output)
 
     def _written(self, known: Knowledge, precision: int) -> dict[int, str]:
-        """Return the equations with several derivatives, with their estimated constants."""
+        """Return the equations with several derivatives as text, with their estimated constants."""
         export.check_precision(precision)
         rates = self.equation_labels()
         names = [quote_name(name) for name in self.shown_field(precision).features.variables]
@@ -131,12 +133,12 @@ class AbstractReading(AbstractExports):
         return self._html_repr()
 
     def learned_equations(self) -> list[int]:
-        """Return the indices of the equations that were learned, or all if all are given.
+        """Return the indices of the learned equations, or of all equations if all are given.
 
         Returns
         -------
         indices
-            indices in the order of `output_names_`.
+            indices into `output_names_`.
 
         Examples
         --------
@@ -154,7 +156,7 @@ class AbstractReading(AbstractExports):
         return [c for c in learned if self.output_names_[c] not in given] or learned
 
     def _subject(self) -> Any:
-        """Return the input of a summary."""
+        """Return the parts of the model that a summary needs."""
         from ..field import Zero
         from ..findings._summarize import Subject
         from ..losses import Automatic
@@ -243,8 +245,8 @@ class AbstractReading(AbstractExports):
         -------
         pairs
             pairs of names (`first`, `second`) with a correlation (`value`) above 0.95, strongest
-            first. A coefficient is named by its equation and term, and a constant in `parameters_`
-            by its own name.
+            first. A coefficient is named by its equation and term, a constant in `parameters_` by
+            its own name.
 
         Examples
         --------
@@ -266,8 +268,11 @@ class AbstractReading(AbstractExports):
 
     @property
     def undetermined_(self) -> Undetermined | None:
-        """Constants and hidden states of which the data determine only combinations; None if the
-        data determine all, or there are no hidden states. `parameters_` has NaN for them."""
+        """Constants and hidden states of which the data determine only combinations.
+
+        None if the data determine all of them, or if there are no hidden states. `parameters_` has
+        NaN for these constants.
+        """
         check_is_fitted(self)
         estimates = self.fit_.estimates
         if estimates is None or estimates.undetermined is None:
@@ -297,7 +302,7 @@ class AbstractReading(AbstractExports):
         )
 
     def _gradients(self, estimates: Uncertainty) -> list[tuple[str, np.ndarray]]:
-        """Return the gradient of each estimate, by its public name."""
+        """Return pairs of (public name, gradient) for all estimates."""
         named = set(ConstantSystem(self.knowledge().constants).places)
         units, names = np.eye(len(estimates.values)), self._term_names(estimates)
         gradients = [
@@ -313,8 +318,10 @@ class AbstractReading(AbstractExports):
         ]
 
     def _printed_units(self, estimates: Uncertainty) -> dict[str, tuple[float, str]]:
-        """Return the factor and the unit with which each estimate is printed, by its public name.
-        The unit is empty if it is unknown or that of a pure number."""
+        """Return the factor and the unit with which each estimate is printed, by public name.
+
+        The unit is '' if it is unknown or that of a pure number.
+        """
         units = self.coefficient_units_
         if units is None:
             return {}

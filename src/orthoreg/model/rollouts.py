@@ -1,4 +1,4 @@
-"""Simulations of a fitted field, with messages that state the cause of each failure."""
+"""Simulate a fitted field. Messages state the cause of each failure."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -46,9 +46,12 @@ def rollouts(
     step: float | None = None,
     horizon: float | None = None,
 ) -> Rollout:
-    """Simulate a batch of rollouts. A state beyond `DIVERGENCE` times its size in training has
-    diverged. `equations` are the names of the equations. With a `step`, the field is a map.
-    Forecasts last for the `horizon`, if there is one."""
+    """Simulate a batch of rollouts.
+
+    A state beyond `DIVERGENCE` times its size in training has diverged. `equations` are the names
+    of the equations. With a `step`, the field is a map. Forecasts are reliable for the time
+    `horizon`, if given.
+    """
     if not (isinstance(rtol, float) and 0 < rtol < 1):
         raise InputError(f"rtol must be a number between 0 and 1; got {rtol!r}.")
     size = np.abs(state_range).max(axis=0)
@@ -81,7 +84,8 @@ def rollouts(
                 f"extrapolation. {messages[i]}"
             ).strip()
     reliable_until = _reliable_until(rollout, horizon)
-    kind = "chaotic" if inputs is None else "chaotic or unstable"  # inputs may stabilise it
+    # the inputs may stabilise the system
+    kind = "chaotic" if inputs is None else "chaotic or unstable"
     for i, time in enumerate(reliable_until):
         if time is not None:
             messages[i] = (
@@ -92,7 +96,7 @@ def rollouts(
 
 
 def _reliable_until(rollout: Rollout, horizon: float | None) -> list[float | None]:
-    """Return the time at which each rollout passes the horizon, or None if it does not."""
+    """Return the time at which each rollout exceeds the horizon, or None if it does not."""
     if horizon is None:
         return [None] * len(rollout.x)
     ends_of_horizon = rollout.times[:, 0] + horizon
@@ -104,7 +108,7 @@ def _reliable_until(rollout: Rollout, horizon: float | None) -> list[float | Non
 
 
 def _in_numpy(field: HybridField, jumping: SwitchedField | None, owner: HybridField) -> NumpyField:
-    """Return the field for many rollouts at once, with the cost of one row."""
+    """Return the field as a NumPy function of many rollouts, with the cost of one row."""
 
     def slope(t: Any, x: Any, u: Any) -> np.ndarray:
         return field.values(x if u is None else np.hstack([x, u]))
@@ -127,7 +131,7 @@ def _ends(rollout: Rollout, inputs: Inputs | None, rows: list[int]) -> Float[np.
 def _first_outside(
     field: HybridField, rollout: Rollout, inputs: Inputs | None
 ) -> list[float | None]:
-    """Return the first time at which each rollout is outside the field's region, ignoring NaN."""
+    """Return the first time at which each rollout is outside the field's region. NaN is ignored."""
     if field.region is None:
         return [None] * len(rollout.x)
     count, points, n = rollout.x.shape
@@ -150,8 +154,10 @@ def _cause(
     equations: tuple[str, ...],
     size: Float[np.ndarray, " n"],
 ) -> str:
-    """Return the message, extended by the final state and the largest term there, relative to the
-    size of each state."""
+    """Return the message with the final state and the term that is largest there.
+
+    The size of a term is relative to the size of each state.
+    """
     parts = [
         (name, equation, abs(value) / size[equation] if math.isfinite(value) else math.inf)
         for name, equation, value in field.contributions(z)
@@ -176,8 +182,10 @@ def delayed_rollouts(
     histories: Sequence[History],
     schema: Schema,
 ) -> Rollout:
-    """Simulate rollouts with delayed states by the method of steps. `inputs` may have columns of
-    the delayed states, which are replaced."""
+    """Simulate rollouts with delayed states by the method of steps.
+
+    Columns of delayed states in `inputs` are replaced.
+    """
     delays = [delay for delay in schema.delays if delay.variable in schema.state_names]
     replaced = {delay.name for delay in delays}
     kept = [i for i, name in enumerate(schema.input_names) if name not in replaced]
@@ -209,11 +217,11 @@ def delayed_rollouts(
 def histories_of(
     given: Any, starts: Float[np.ndarray, "B n"], times: Float[np.ndarray, " T"], schema: Schema
 ) -> list[History]:
-    """Return the history of each start of a simulation; none without delayed states."""
+    """Return the history of each initial state, or an empty list without delayed states."""
     longest = [delay.value for delay in schema.delays if delay.variable in schema.state_names]
     if not longest:
         if given is not None:
-            raise InputError("history is for models with delayed states; leave it out.")
+            raise InputError("history is for models with delayed states; omit it.")
         return []
     first, begin = float(times[0]), float(times[0]) - max(longest)
     if given is None:
@@ -245,14 +253,17 @@ def histories_of(
     except (TypeError, ValueError) as error:
         raise InputError(
             f"history, as a function of time, must take one time and return {starts.shape[1]} "
-            f"numbers; it did not: {error}"
+            f"numbers, but failed: {error}"
         ) from None
     return [History(grid, states)] * len(starts)
 
 
 def run_histories(data: Dataset) -> list[History]:
-    """Return the history of each run, which its delayed columns contain; none without delayed
-    states. A state without a delay does not need its history."""
+    """Return the history of each run from its delayed columns, or an empty list without delayed
+    states.
+
+    A state without a delay does not need a history.
+    """
     delays = [delay for delay in data.delays if delay.variable in data.state_names]
     if not delays:
         return []

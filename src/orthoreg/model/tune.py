@@ -23,7 +23,7 @@ _ORTHOGONALITIES = (*np.logspace(-4, 4, limits.TUNING_GRID - 1), math.inf)
 @final
 @dataclass(frozen=True, eq=False)
 class Tuning:
-    """The model, fitted to all data with the best weights, and the errors of all weights."""
+    """The model fitted to all data with the best weights, and the errors of all weights."""
 
     model: OrthoReg
     path: RegularizationPath
@@ -40,10 +40,10 @@ def tune(
     sparsities: Sequence[float] | None = None,
     folds: int = 5,
 ) -> Tuning:
-    """Select the `orthogonality` and `sparsity` that predict held-out runs best.
+    """Select the `orthogonality` and the `sparsity` that best predict held-out runs.
 
     This is the paper's protocol, with 50 x 50 pairs by default. Each pair is solved exactly, from
-    moments gathered in one pass over the data. The folds are whole runs if there are enough runs.
+    moments computed in one pass over the data. The folds are whole runs if there are enough runs.
     The weights belong to the objective of `solver=Exact()`. For other solvers, use scikit-learn's
     `GridSearchCV(model, grid).fit(data)`, which needs one fit per pair and also splits by runs. If
     rho is chosen from the data, the path uses the best rho for the model's initial weights, and the
@@ -56,14 +56,14 @@ def tune(
     X, y, t, u
         the data, as for `OrthoReg.fit`.
     orthogonalities, sparsities
-        candidate values; 50 each if None.
+        candidate values; 50 values each if None.
     folds
         number of parts into which the runs are divided.
 
     Returns
     -------
     tuned
-        `.model`, fitted with the best pair, and `.path`, the errors of all pairs.
+        a `Tuning`: `.model` is fitted with the best pair, and `.path` has the errors of all pairs.
 
     Examples
     --------
@@ -92,7 +92,7 @@ def tune(
     for lam, mu in [(lam, 0.0) for lam in lams] + [(0.0, mu) for mu in sparsities or ()]:
         Regularization(mu, lam, 0.0)
     copy: Any = clone(model)
-    # the path does not depend on the sparsity, and the choice of rho hardly does
+    # the path ignores this sparsity, and the choice of rho hardly depends on it
     copy.set_params(sparsity=0.0 if copy.sparsity is None else copy.sparsity)
     recipe = copy.recipe()
     runs = given_runs(X, y, t, u)

@@ -64,8 +64,8 @@ def updated_fit(model: AbstractModel, X: Any, y: Any, t: Any, u: Any, forgetting
         matched = None
         if fit.record is None:
             raise InputError(
-                "update() needs sums over the old rows, which this model does not have: its file "
-                "is of an earlier version, or adapt() changed it. Fit it again, or use adapt()."
+                "update() needs sums over the old rows, which this model lacks: its file is of an "
+                "earlier version, or adapt() changed it. Fit it again, or use adapt()."
             )
         data = known_dataset(model, X, y, t, u)
         rows, _ = training_rows(
@@ -95,7 +95,7 @@ def updated_fit(model: AbstractModel, X: Any, y: Any, t: Any, u: Any, forgetting
 
 
 def _drift(model: AbstractModel, result: Updated, update: int, rows: int) -> Drift:
-    """Return the test of drift, with the public names of the constants that changed."""
+    """Return the test of drift, with public names for the constants that changed."""
     level = drift_level(update)
     detected = bool(result.p_value < level)
     if not detected:

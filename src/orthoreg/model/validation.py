@@ -1,4 +1,4 @@
-"""Validation of user input, and its conversion to datasets, rows and arrays."""
+"""Validate user input, and convert it to datasets, rows and arrays."""
 
 import re
 import warnings
@@ -39,7 +39,11 @@ if TYPE_CHECKING:
 
 
 def given_dataset(X: Any) -> Dataset | None:
-    """Return a `Dataset` if the input is one or a list of them, or the sample of chunked data."""
+    """Return the input as a `Dataset`, or None.
+
+    The input may be a dataset, a list of datasets, or chunked data, which are represented by their
+    sample.
+    """
     if isinstance(X, Dataset):
         return X
     if isinstance(X, ChunkedDataset):
@@ -50,8 +54,11 @@ def given_dataset(X: Any) -> Dataset | None:
 
 
 def given_runs(X: Any, y: Any, t: Any, u: Any) -> Dataset | ChunkedDataset | None:
-    """Return the input for a fit: a `Dataset`, as from `as_dataset`, with its runs in an order that
-    depends on their content alone. Chunked data are returned unchanged."""
+    """Return the input for a fit: as from `as_dataset`, with runs in an order that depends only on
+    their content.
+
+    Chunked data are returned unchanged.
+    """
     if not isinstance(X, ChunkedDataset):
         data = as_dataset(X, y, t, u)
         return None if data is None else data.sorted_runs
@@ -63,7 +70,9 @@ def given_runs(X: Any, y: Any, t: Any, u: Any) -> Dataset | ChunkedDataset | Non
 
 
 def as_dataset(X: Any, y: Any, t: Any, u: Any) -> Dataset | None:
-    """Return a `Dataset` if the input is one or has times, or None if it has derivatives `y`."""
+    """Return a `Dataset` if the input is a dataset or has times, or None if it has derivatives
+    `y`.
+    """
     if t is not None and y is not None:
         raise InputError(
             "Give times t=... or derivatives y, not both; to give both, build a Dataset with "
@@ -83,8 +92,10 @@ def as_dataset(X: Any, y: Any, t: Any, u: Any) -> Dataset | None:
 
 
 def known_dataset(model: "AbstractModel", X: Any, y: Any, t: Any, u: Any) -> Dataset | None:
-    """Return the input as a `Dataset` with the states of a fitted model. Velocities of positions
-    are added, and plain arrays get the model's names."""
+    """Return the input as a `Dataset` with the states of a fitted model.
+
+    Velocities of positions are added, and plain arrays get the model's names.
+    """
     data = as_dataset(X, y, t, u)
     if data is not None:
         data = with_step_of(model, data)
@@ -100,8 +111,10 @@ def known_dataset(model: "AbstractModel", X: Any, y: Any, t: Any, u: Any) -> Dat
 
 
 def with_step_of(model: "AbstractModel", data: Dataset) -> Dataset:
-    """Return the data as a map if the model is one; refuse data of the other kind, or with another
-    step."""
+    """Return the data as a map if the model is a map.
+
+    Raise an error if the data are of the other kind or have another step.
+    """
     step = model.schema_.step
     if step is None:
         if data.discrete:
@@ -123,7 +136,10 @@ def with_step_of(model: "AbstractModel", data: Dataset) -> Dataset:
 
 def in_states_of(model: "AbstractModel", data: Dataset | ChunkedDataset) -> Dataset:
     """Return the data with the velocities, hidden states, time input and delayed variables of a
-    fitted model, or the sample of chunked data with them."""
+    fitted model.
+
+    Chunked data are represented by their sample.
+    """
     if isinstance(data, ChunkedDataset):
         data = data.sample
     data = with_step_of(model, data)
@@ -135,7 +151,7 @@ def in_states_of(model: "AbstractModel", data: Dataset | ChunkedDataset) -> Data
 
 
 def _with_covariates_of(model: "AbstractModel", data: Dataset) -> Dataset:
-    """Return the data with the covariates of a fitted model, NaN if unknown."""
+    """Return the data with the covariates of a fitted model. Unknown covariates are NaN."""
     names = model.schema_.covariate_names
     columns = np.full((data.n_samples, len(names)), np.nan)
     for j, name in enumerate(names):
@@ -145,8 +161,10 @@ def _with_covariates_of(model: "AbstractModel", data: Dataset) -> Dataset:
 
 
 def _with_delays_of(model: "AbstractModel", data: Dataset) -> Dataset:
-    """Return the data with the delayed variables of a fitted model. Data with other names are
-    refused later."""
+    """Return the data with the delayed variables of a fitted model.
+
+    Data with other names are returned unchanged and refused later.
+    """
     delays = model.schema_.delays
     if any(delay.variable not in data.variable_names for delay in delays):
         return data
@@ -177,8 +195,10 @@ Data = TypeVar("Data", bound=Dataset | ChunkedDataset)
 
 
 def with_time_input(data: Data, physics: Physics | None, library: AbstractLibrary) -> Data:
-    """Return the data with time as an input, if a known equation or the library refers to it and no
-    column has its name."""
+    """Return the data with time as an input if needed.
+
+    It is needed if a known equation or the library contains time, and no column has its name.
+    """
     sample = data.sample if isinstance(data, ChunkedDataset) else data
     _check_columns(sample, physics)
     name = sample.time_name
@@ -190,7 +210,10 @@ def with_time_input(data: Data, physics: Physics | None, library: AbstractLibrar
 
 
 def _check_columns(data: Dataset, physics: Physics | None) -> None:
-    """Raise an error if a known equation refers to an unread column, which would be a constant."""
+    """Raise an error if a known equation contains the name of a column that was not read.
+
+    Such a name would be treated as a constant.
+    """
     if physics is None:
         return
     constants = {*dict(physics.values), *dict(physics.bounds)}
@@ -223,8 +246,10 @@ def _names(physics: Physics, name: str) -> bool:
 
 @step("Smoothing the measurements")
 def run_rows(data: Dataset | ChunkedDataset, loss: AbstractLoss) -> tuple[AnyRows, Columns]:
-    """Return the rows of runs, and their columns. Decisions use the same sample for data in memory
-    and in chunks."""
+    """Return the rows of runs, and their columns.
+
+    Decisions use the same sample for data in memory and in chunks.
+    """
     sample = data.sample
     rule = loss.rule(sample)
     if isinstance(data, ChunkedDataset):
@@ -240,13 +265,16 @@ def run_rows(data: Dataset | ChunkedDataset, loss: AbstractLoss) -> tuple[AnyRow
 def training_rows(
     model: AbstractEstimator, loss: AbstractLoss, X: Any, y: Any, t: Any, u: Any
 ) -> tuple[Rows, Columns]:
-    """Return any kind of input as rows with their columns, or the sample of chunked data."""
+    """Return any kind of input as rows with their columns.
+
+    Chunked data are represented by their sample.
+    """
     data = as_dataset(X, y, t, u)
     if data is not None:
         found, columns = run_rows(data, loss)
         assert isinstance(found, Rows)
         return found, columns
-    probe = copy(model)  # scikit-learn sets attributes, even if the fit fails
+    probe = copy(model)  # scikit-learn sets attributes on it, even if the fit fails
     checked: Any = validate_data(
         probe, X, y, multi_output=True, y_numeric=True, dtype=np.float64, ensure_min_samples=2
     )
@@ -277,7 +305,8 @@ def training_rows(
 
 def warn_of_few_rows(rows: int, n_states: int, n_terms: int) -> None:
     """Warn if there are fewer rows than states, as in a transposed array, or too few rows for the
-    terms of an equation."""
+    terms.
+    """
     sentence = None
     if rows < n_states:
         sentence = (
@@ -295,7 +324,7 @@ def warn_of_few_rows(rows: int, n_states: int, n_terms: int) -> None:
 
 
 def _warn_of_a_scaler(X: np.ndarray) -> None:
-    """Warn of standardized states, because their derivatives may not be standardized."""
+    """Warn about standardized states, because their derivatives may not be standardized alike."""
     with np.errstate(all="ignore"):
         standard = np.abs(X.mean(axis=0)).max() < limits.STANDARD_TOLERANCE
         standard &= np.abs(X.std(axis=0) - 1).max() < limits.STANDARD_TOLERANCE
@@ -310,8 +339,10 @@ def _warn_of_a_scaler(X: np.ndarray) -> None:
 
 
 def known_variables(model: "AbstractModel", X: Any, u: Any) -> np.ndarray:
-    """Return states and inputs of a fitted model as one checked array. Plain float arrays skip most
-    checks."""
+    """Return the states and inputs for a fitted model as one checked array.
+
+    Most checks are skipped for plain float arrays.
+    """
     if (
         type(X) is np.ndarray
         and X.dtype == np.float64
@@ -329,7 +360,7 @@ def known_variables(model: "AbstractModel", X: Any, u: Any) -> np.ndarray:
         if data.variable_names != model.state_names_ + model.input_names_:
             raise InputError(
                 f"The model has variables {quoted(model.state_names_ + model.input_names_)}; the "
-                f"data have {quoted(data.variable_names)}. Choose the same columns in that order."
+                f"data have {quoted(data.variable_names)}. Choose the same columns in this order."
             )
         return data.variables
     else:
@@ -341,7 +372,7 @@ def known_variables(model: "AbstractModel", X: Any, u: Any) -> np.ndarray:
 
 
 def _unnamed(model: "AbstractModel", X: Any) -> Any:
-    """Return a frame with the model's states as an array, if scikit-learn stored no names."""
+    """Return a frame of the model's states as an array, if scikit-learn stored no names."""
     columns = getattr(X, "columns", None)
     if columns is None or hasattr(model, "feature_names_in_"):
         return X
@@ -357,7 +388,7 @@ def _unnamed(model: "AbstractModel", X: Any) -> Any:
 
 
 def _frame_columns(u: Any) -> tuple[str, ...]:
-    """Return the column names of a frame, empty for other objects."""
+    """Return the column names of a frame, or () for other objects."""
     return tuple(str(name) for name in getattr(u, "columns", ()))
 
 

@@ -1,4 +1,4 @@
-"""`AbstractWorkflow`: methods for the steps after a fit, such as linear models and control."""
+"""`AbstractWorkflow`: methods for the time after a fit, such as linearization and control."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -19,27 +19,27 @@ if TYPE_CHECKING:  # imported when a method is called
 
 
 class AbstractWorkflow(AbstractReading):
-    """Linear models and equilibria of a fitted model."""
+    """Methods that use a fitted model: linear models, equilibria, observers and experiments."""
 
     def linearize(self, x: Any, u: Any = None) -> "LinearModel":
         """Return the linear model near a state and an input, with intervals.
 
-        The derivatives of equations, residual and gate are exact. At a jump of a term such as
-        sign(v), its slope is taken as zero.
+        The derivatives of equations, residual and gate are exact. Where a term such as sign(v)
+        jumps, its slope is taken as zero.
 
         Parameters
         ----------
         x
             state: n values, or a dict by name.
         u
-            input: m values, or a dict by name; omitted if the model has no inputs.
+            input: m values, or a dict by name. Omit it if the model has no inputs.
 
         Returns
         -------
         linear
             a `LinearModel` with matrices `.A`, `.B`, `.C`, `.D`, their intervals `.A_interval` and
-            `.B_interval`, and `.rate`, the rate at the state. The outputs are the measured states.
-            `.to_scipy()` and `.to_control()` convert it.
+            `.B_interval`, and `.rate`, the derivative of the state at this point. The outputs are
+            the measured states. `.to_scipy()` and `.to_control()` convert the model.
 
         Examples
         --------
@@ -65,18 +65,18 @@ class AbstractWorkflow(AbstractReading):
     def equilibria(
         self, ranges: Mapping[str, tuple[float, float]] | None = None, u: Any = None
     ) -> "Equilibria":
-        """Return the states at rest inside a box, with their stability.
+        """Return the equilibria inside a box of states, with their stability.
 
-        Newton's method starts from many points that are spread evenly over the box. For a map,
-        these states are its fixed points.
+        Newton's method starts from many points that are spread evenly over the box. The equilibria
+        of a map are its fixed points.
 
         Parameters
         ----------
         ranges
-            lowest and highest value of each state, by name: {"theta": (-4, 4)}. The default range
-            of a state is its range in the training data.
+            lowest and highest value of each state, by name: {"theta": (-4, 4)}. The default is the
+            range of each state in the training data.
         u
-            constant input: m values, or a dict by name; omitted if the model has no inputs.
+            constant input: m values, or a dict by name. Omit it if the model has no inputs.
 
         Returns
         -------
@@ -104,8 +104,8 @@ class AbstractWorkflow(AbstractReading):
         if jumps:
             raise InputError(
                 f"equilibria() needs equations without jumps, but the model contains {jumps[0]}. A "
-                f"model with jumps can rest in whole ranges of states. Simulate it to see where it "
-                f"stops."
+                "model with jumps can be at rest in whole ranges of states. Simulate it to see "
+                "where it stops."
             )
         box = self._box(ranges)
         inputs = vector(u, schema.measured_inputs, "u")
@@ -118,27 +118,26 @@ class AbstractWorkflow(AbstractReading):
     ) -> "Observer":
         """Return an extended Kalman filter, which estimates all states from the measured ones.
 
-        Before the first measurement, the mean of a state is the middle of the training data, and
+        Before the first measurement, the mean of each state is the middle of the training data, and
         its standard deviation is half their range.
 
         Parameters
         ----------
         data
-            runs with the measured states and the inputs, from which the noise and the disturbance
-            are estimated if they are not given.
+            runs of measured states and inputs. Noise and disturbance that are not given are
+            estimated from these runs.
         noise
             standard deviations of the measured states, in order or as a dict by name. By default,
-            they are estimated from `data`, or taken from the fit.
+            they are estimated from `data` or taken from the fit.
         disturbance
             standard deviation of a random change of each state, per square root of time (per step
             for a map), in order or as a dict by name. By default, the likelihood of `data` is
-            maximized. Without data, the disturbance is zero, so that the equations are treated as
-            exact.
+            maximized. Without data, the disturbance is zero and the equations are treated as exact.
 
         Returns
         -------
         observer
-            an `Observer`: `.update(y, u, dt)` takes one measurement and returns the state,
+            an `Observer`: `.update(y, u, dt)` takes one measurement and returns the state, and
             `.filter(data)` estimates the states of runs.
 
         Examples
@@ -189,8 +188,9 @@ class AbstractWorkflow(AbstractReading):
         return control.Observer(kalman, schema, kinds)
 
     def _noise_of(self, data: Dataset | None) -> np.ndarray | None:
-        """Return the noise of the measured states, estimated from data if given, otherwise by the
-        fit."""
+        """Return the noise of the measured states, estimated from `data` if given or else by the
+        fit.
+        """
         names = self.schema_.measured_states
         if data is not None:
             missing = [name for name in names if name not in data.state_names]
@@ -217,7 +217,7 @@ class AbstractWorkflow(AbstractReading):
         goal: str = "constants",
         **options: Any,
     ) -> "Experiment":
-        """Return the runs to record next: the most informative starts and input signals.
+        """Return the runs to record next: the most informative initial states and input signals.
 
         Parameters
         ----------
@@ -234,7 +234,7 @@ class AbstractWorkflow(AbstractReading):
         runs
             number of runs.
         horizon, step
-            duration of a run and time between its rows.
+            duration of a run, and time between its rows.
         goal
             "constants": intervals become as narrow as possible (D-optimal). "rivals": the model and
             its rivals differ as much as possible, whatever their constants (T-optimal). "coverage":
@@ -280,9 +280,9 @@ class AbstractWorkflow(AbstractReading):
         Returns
         -------
         model
-            a `CasadiModel`: `.f(x, u)` are the derivatives or the next state, `.trust(x, u)` is at
-            most zero within the training data, and `.integrator(step)` returns a function that
-            makes a step of the flow. Requires the extra `casadi`.
+            a `CasadiModel`: `.f(x, u)` returns the derivatives or the next state, `.trust(x, u)` is
+            at most zero within the training data, and `.integrator(step)` returns a function that
+            advances the flow by one step. Requires the extra `casadi`.
 
         Examples
         --------
@@ -299,7 +299,9 @@ class AbstractWorkflow(AbstractReading):
         )
 
     def _box(self, ranges: Mapping[str, tuple[float, float]] | None) -> np.ndarray:
-        """Return the lowest and highest values of the states, by default those of the data."""
+        """Return the lowest and highest values of the states, by default those of the training
+        data.
+        """
         names, box = self.state_names_, np.array(self.state_range_, dtype=float)
         for name, ends in (ranges or {}).items():
             if name not in names:

@@ -1,4 +1,4 @@
-"""Prior knowledge of a system: equations, constants, signs, relations and symmetries."""
+"""Prior knowledge of a system: equations, constants, bounds, relations and symmetries."""
 
 from ._bind import Bound as Bound
 from ._bind import bind_physics as bind_physics

@@ -1,4 +1,7 @@
-"""Binding of physics and a library to columns: terms, terms per equation, and constraints."""
+"""Bind physics and a library to columns.
+
+The result has terms, their use in each equation, and constraints.
+"""
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -39,16 +42,16 @@ from ._statement import Part, inner_names, is_monotonic, split, summands
 from ._symmetry import Symmetries
 
 _COEFFICIENT = re.compile(r"coef\s*\(")
-_MAX_SEPARATE_CHECKS = 20  # relations. With more, only all relations together are checked
+_MAX_SEPARATE_CHECKS = 20  # relations; if there are more, only all of them together are checked
 Find = Callable[[str, str, str], tuple[int, int]]
 
 
 def read_relation(
     text: str, find: Find, shape: tuple[int, ...]
 ) -> tuple[Float[np.ndarray, "c K"], float]:
-    """Return weights of coefficients and the value of their sum.
+    """Return the weights of coefficients in a relation, and the value of their weighted sum.
 
-    `find` returns the indices of a coefficient.
+    `find` returns the indices of a coefficient in an array of the given `shape`.
     """
     sides, written = coefficients_in(text)
     coefficients = [find(equation, term, "relations") for equation, term in written]
@@ -68,19 +71,25 @@ def read_relation(
 
 
 def coefficients_in(text: str) -> tuple[list[str], list[tuple[str, str]]]:
-    """Return both sides of a relation with coef0, coef1, ... for its coefficients, and equation
-    and term of each of them."""
+    """Return both sides of a relation with coef0, coef1, ... in place of coefficients.
+
+    Also return the equation and the term of each coefficient.
+    """
     left, sign, right = text.partition("=")
     if not sign or "=" in right:
         raise InputError(
-            f"Physics(relations=...) must be such as 'coef(x, x*y) = -coef(y, x*y)'; got '{text}'."
+            "Physics(relations=...) must have the form 'coef(x, x*y) = -coef(y, x*y)'; got "
+            f"'{text}'."
         )
     coefficients: list[tuple[str, str]] = []
     return [_side(side, coefficients, text) for side in (left, right)], coefficients
 
 
 def _side(side: str, coefficients: list[tuple[str, str]], text: str) -> str:
-    """Return the text with each coef(equation, term) replaced by a name."""
+    """Return the text with each coef(equation, term) replaced by a name.
+
+    `coefficients` is extended.
+    """
     while match := _COEFFICIENT.search(side):
         depth, end = 1, match.end()
         while depth and end < len(side):
@@ -100,7 +109,7 @@ def _side(side: str, coefficients: list[tuple[str, str]], text: str) -> str:
 def conserving(
     known: Knowledge, quantities: Sequence[str], features: FeatureMap, outputs: Sequence[str]
 ) -> Knowledge:
-    """Return the knowledge with conserved quantities E added.
+    """Return the knowledge extended by conserved quantities E.
 
     dE/dt = sum_c dE/dx_c f_c = 0 holds separately for each product of terms in this sum.
     """
@@ -140,7 +149,7 @@ def conserving(
 def product_bounds(
     powers: Powers, number: float, bounds: Mapping[str, tuple[float, float]]
 ) -> tuple[float, float]:
-    """Return bounds of number * prod p**exponent, for constants within these bounds."""
+    """Return bounds on number * prod p**exponent for constants within these bounds."""
     low = high = number
     for name, exponent in powers:
         limits = _power_bounds(*bounds.get(name, (-inf, inf)), exponent)
@@ -150,7 +159,7 @@ def product_bounds(
 
 
 def _power_bounds(low: float, high: float, exponent: float) -> tuple[float, float]:
-    """Return bounds of p**exponent for low <= p <= high."""
+    """Return bounds on p**exponent for low <= p <= high."""
     if not is_monotonic(low, high, exponent):
         return -inf, inf
     if exponent == 1:
@@ -191,7 +200,9 @@ _ANY = "..."
 @final
 @dataclass(frozen=True, eq=False)
 class Bound:
-    """Terms of a library and of the known equations, and knowledge about their coefficients."""
+    """The terms of a library and of known equations, with the knowledge about their
+    coefficients.
+    """
 
     features: FeatureMap
     knowledge: Knowledge
@@ -207,9 +218,9 @@ def bind_physics(
 ) -> Bound:
     """Return terms and constraints for these columns and equations.
 
-    `given` maps an equation to the variable that it equals, for instance the equation of a position
-    to its velocity. `time_input` is the index of the time among the variables. Of the library's
-    terms in this variable, only those written as formulas are used.
+    `given` maps an equation to the variable that it equals, such as the equation of a position to
+    its velocity. `time_input` is the index of time among the variables. Library terms that contain
+    time are used only if they were written as formulas.
     """
     features = bind(library, variables, outputs, given, time_input)
     rates = dict(given or {})
@@ -219,7 +230,10 @@ def bind_physics(
 
 
 def with_rates(knowledge: Knowledge, features: FeatureMap, rates: Mapping[int, int]) -> Knowledge:
-    """Return the knowledge with these equations given, each as one term with coefficient one."""
+    """Return the knowledge with the equations `rates` given.
+
+    Each has one term, with coefficient one.
+    """
     low, high = knowledge.low.copy(), knowledge.high.copy()
     for c in rates:
         low[c] = high[c] = features.mask[c].astype(float)
@@ -228,7 +242,7 @@ def with_rates(knowledge: Knowledge, features: FeatureMap, rates: Mapping[int, i
 
 
 def _without(term: Expression, variables: Collection[int]) -> Expression | None:
-    """Return a term without these factors, or None if it has none of them."""
+    """Return a term without the factors `variables`, or None if it has none of them."""
     factors = factors_of(term)
     kept = [
         factor
@@ -240,7 +254,7 @@ def _without(term: Expression, variables: Collection[int]) -> Expression | None:
 
 @final
 class _Binding:
-    """Reads the fields of a `Physics`."""
+    """Reads the fields of a `Physics` for given columns."""
 
     def __init__(
         self,
@@ -378,7 +392,7 @@ class _Binding:
     def _features(
         self, known: Mapping[int, list[Part]], required: Mapping[int, list[Expression]]
     ) -> FeatureMap:
-        """Return the terms of the library and the known or required terms, by equation."""
+        """Return the terms of the library, and the known or required terms, of each equation."""
         extra = {c: {part.term for part in parts} for c, parts in known.items()}
         for c, terms in required.items():
             extra[c] = extra.get(c, set()) | set(terms)
@@ -392,7 +406,7 @@ class _Binding:
         allowed = []
         for c, row in enumerate(self.base.allowed):
             is_complete = c in self.statements and self.statements[c].is_complete
-            # a term whose coefficient differs between runs is not a candidate besides
+            # a library term whose coefficient differs between runs is not also a plain candidate
             twins = {_without(term, constants) for term in extra.get(c, ())}
             candidates = {*extra.get(c, ())} | (
                 set()
@@ -410,7 +424,7 @@ class _Binding:
     # -- numbers ---------------------------------------------------------------------------
 
     def _known(self, known: Mapping[int, list[Part]]) -> list[ConstantProduct]:
-        """Set given coefficients, and return the coefficients made of constants."""
+        """Set given coefficients. Return the coefficients that contain constants."""
         constants = []
         for c, parts in known.items():
             if self.statements[c].is_complete:
@@ -448,7 +462,7 @@ class _Binding:
         if not lower <= upper:
             raise InputError(
                 f"physics=... contradicts itself: the bounds of '{label}' are {limits[0]:g} to "
-                f"{limits[1]:g}, and {low:g} to {high:g} is given already."
+                f"{limits[1]:g}, but {low:g} to {high:g} was given before."
             )
         self.low[coefficient], self.high[coefficient] = lower, upper
 
@@ -460,11 +474,12 @@ class _Binding:
     # -- relations -------------------------------------------------------------------------
 
     def _related(self, known: Knowledge, constants: Sequence[ConstantProduct]) -> Knowledge:
-        """Return the knowledge with the user's relations, and with relations between
-        coefficients that share constants."""
+        """Return the knowledge with the user's relations, and with relations between coefficients
+        that share constants.
+        """
         rows, values, words = [], [], []
         system = ConstantSystem(tuple(constants))
-        # coefficients are sums of fewer products of constants
+        # coefficients that share products of constants satisfy linear relations
         for weights in null_space(system.matrix.T):
             row, places = np.zeros(known.low.shape), np.flatnonzero(weights)
             for i in places:
@@ -482,19 +497,21 @@ class _Binding:
         return replace(known, relations=matrix, values=np.array(values), words=tuple(words))
 
     def _coefficient(self, equation: str, term: str, field: str) -> tuple[int, int]:
-        """Return equation and index of a term that the equation may have."""
+        """Return the indices of a coefficient. Raise an error if the equation cannot have the
+        term.
+        """
         c, wanted = self._equation(equation, field), self._term(term, field)
         if wanted not in self.features.terms or not self.features.mask[c, self._index(wanted)]:
             raise InputError(
                 f"Physics({field}=...) names the term '{term}' of '{equation}', which the equation "
-                f"cannot have. Add it to the library."
+                "cannot contain. Add it to the library."
             )
         return c, self._index(wanted)
 
     # -- excluded terms --------------------------------------------------------------------
 
     def _narrowed(self, features: FeatureMap, known: Knowledge) -> FeatureMap:
-        """Return the terms without forbidden terms and terms that violate a symmetry."""
+        """Return the features without forbidden terms and without terms that violate a symmetry."""
         mask = features.mask.copy()
         needed = known.required | ((known.low == known.high) & (known.low != 0))
         for key, texts in self.physics.forbidden:
@@ -514,7 +531,7 @@ class _Binding:
         return replace(features, allowed=tuple(tuple(row) for row in mask.tolist()))
 
     def _matches(self, text: str, features: FeatureMap) -> np.ndarray:
-        """Return the terms that match a name, or a pattern with '...'."""
+        """Return a mask of the terms that match a name, or a pattern with '...'."""
         if _ANY not in text:
             try:
                 wanted = self._term(text, "forbidden")

@@ -1,7 +1,7 @@
-"""Named constants before the terms of known equations: coefficients are sums of products of them.
+"""Named constants in known equations. Coefficients of terms are sums of products of constants.
 
-The coefficients w are linear in the distinct products m of constants, w = matrix m + offset, and
-the logarithms of the products are linear in the logarithms of the constants.
+The coefficients w are linear in the distinct products m of constants, w = matrix m + offset. The
+logarithms of the products are linear in the logarithms of the constants.
 """
 
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -20,7 +20,7 @@ Place = tuple[int, int]
 @final
 @dataclass(frozen=True)
 class ConstantProduct:
-    """number * prod name**exponent, a summand of the coefficient W[equation, term]."""
+    """The product number * prod name**exponent, a summand of the coefficient W[equation, term]."""
 
     equation: int
     term: int
@@ -33,7 +33,7 @@ class ConstantProduct:
 
     @property
     def text(self) -> str:
-        """The product as text: k/m for {"k": 1, "m": -1}."""
+        """The product as text, such as k/m for {"k": 1, "m": -1}."""
         above = [_power(name, e) for name, e in self.powers if e > 0]
         below = [_power(name, -e) for name, e in self.powers if e < 0]
         shown = "*".join(above) or "1"
@@ -49,13 +49,13 @@ def _power(name: str, exponent: float) -> str:
 @final
 @dataclass(frozen=True, eq=False)
 class ConstantSystem:
-    """The coefficients that are made of constants, as sums of products of constants."""
+    """The coefficients that contain constants, as sums of products of constants."""
 
     constants: tuple[ConstantProduct, ...]
 
     @cached_property
     def places(self) -> tuple[Place, ...]:
-        """The coefficients, each an equation and a term."""
+        """The coefficients as pairs (equation, term)."""
         return tuple(dict.fromkeys(constant.place for constant in self.constants))
 
     @cached_property
@@ -65,7 +65,7 @@ class ConstantSystem:
 
     @cached_property
     def matrix(self) -> Float[np.ndarray, "w m"]:
-        """The factors of the products in each coefficient."""
+        """The factor of each product in each coefficient."""
         matrix = np.zeros((len(self.places), len(self.products)))
         for part in self.constants:
             if part.powers:
@@ -75,7 +75,7 @@ class ConstantSystem:
 
     @cached_property
     def offset(self) -> Float[np.ndarray, " w"]:
-        """The numbers that are added to the products in each coefficient."""
+        """The number that each coefficient has in addition to its products."""
         offset = np.zeros(len(self.places))
         for part in self.constants:
             if not part.powers:
@@ -91,24 +91,24 @@ class ConstantSystem:
 
     @cached_property
     def is_determined(self) -> Bool[np.ndarray, " m"]:
-        """Whether the coefficients determine each product."""
+        """Mask of the products that the coefficients determine."""
         return np.isclose(np.diag(self.inverse @ self.matrix), 1.0, atol=_ROUNDING)
 
     @cached_property
     def is_alone(self) -> Bool[np.ndarray, " m"]:
-        """Whether each product, times a number, is the only summand of some coefficient."""
+        """Mask of the products that are, up to a factor, the only summand of some coefficient."""
         alone = ((self.matrix != 0).sum(axis=1) == 1) & (self.offset == 0)
         return (self.matrix[alone] != 0).any(axis=0)
 
     def coefficients(self, values: Float[np.ndarray, "c K"]) -> Float[np.ndarray, " w"]:
-        """Return the coefficients at the places."""
+        """Return the coefficients at `places`."""
         return np.array([values[place] for place in self.places])
 
     def sizes(self, coefficients: Float[np.ndarray, " w"]) -> Float[np.ndarray, " m"]:
-        """Return the products. The values of undetermined products are meaningless."""
+        """Return the values of the products. Values of undetermined products are meaningless."""
         with np.errstate(invalid="ignore"):
             shares = self.inverse * (coefficients - self.offset)
-        # an infinite coefficient affects its own products only
+        # an infinite coefficient should affect only its own products
         return np.where(self.inverse != 0, shares, 0.0).sum(axis=1)
 
     def at(self, values: Callable[[str], float]) -> dict[Place, float]:
@@ -121,12 +121,16 @@ class ConstantSystem:
         return dict(zip(self.places, result.tolist(), strict=True))
 
     def sign(self, place: Place) -> float:
-        """Return the sign of a coefficient if all constants are positive, 0 if it may differ."""
+        """Return the sign of a coefficient if all constants are positive, or 0 if it may be
+        either.
+        """
         signs = {float(np.sign(part.number)) for part in self.constants if part.place == place}
         return signs.pop() if len(signs) == 1 else 0.0
 
     def text(self, place: Place) -> str:
-        """Return the constants of a coefficient: "a + e", without a common number."""
+        """Return the constants of a coefficient as text, such as "a + e", without a common
+        number.
+        """
         parts = [part for part in self.constants if part.place == place and part.powers]
         words = [(part.number / parts[0].number, part.text) for part in parts]
         shown = [
@@ -136,10 +140,10 @@ class ConstantSystem:
         return first[0] + "".join(f" {'-' if n < 0 else '+'} {text}" for text, n in others)
 
     def rules(self, sizes: Float[np.ndarray, " m"]) -> dict[str, Float[np.ndarray, " m"]]:
-        """Return each determined constant as a product of powers of the products.
+        """Return the exponents of the products in each determined constant.
 
-        If a constant is not determined, or would be the root of a negative number, its determined
-        products are returned instead.
+        For a constant that is not determined, or would be the root of a negative number, the
+        determined products that contain it are returned instead.
         """
         names = sorted({name for powers in self.products for name, _ in powers})
         exponents = np.array(
@@ -153,7 +157,7 @@ class ConstantSystem:
         determined = np.isclose(np.diag(inverse @ exponents), 1.0, atol=_ROUNDING)
         for i, name in enumerate(names):
             weights = np.where(np.abs(inverse[i]) > _ROUNDING, inverse[i], 0.0)
-            nearest = np.round(weights)  # removes rounding errors of the pseudo-inverse
+            nearest = np.round(weights)  # remove rounding errors of the pseudo-inverse
             weights = np.where(np.abs(weights - nearest) < _ROUNDING, nearest, weights)
             if determined[i] and _has_root(weights, sizes):
                 result[name] = weights
@@ -164,11 +168,11 @@ class ConstantSystem:
         return result
 
     def open_places(self) -> list[int]:
-        """Return the coefficients whose products are not all determined."""
+        """Return the indices of coefficients with undetermined products."""
         return np.flatnonzero((self.matrix[:, ~self.is_determined] != 0).any(axis=1)).tolist()
 
     def sums(self, names: Collection[str]) -> list[Place]:
-        """Return the coefficients with several constants that are all among these names."""
+        """Return the coefficients with several constants, all of which are in `names`."""
         used: dict[Place, set[str]] = {place: set() for place in self.places}
         for part in self.constants:
             used[part.place] |= {name for name, _ in part.powers}
@@ -180,7 +184,7 @@ class ConstantSystem:
         ]
 
     def summed_names(self) -> frozenset[str]:
-        """Return the constants that are determined by sums only."""
+        """Return the constants that only sums determine."""
         alone = {powers for powers, is_alone in zip(self.products, self.is_alone, strict=True)
                  if is_alone}  # fmt: skip
         inside = {name for powers in alone for name, _ in powers}
@@ -190,9 +194,10 @@ class ConstantSystem:
 def constant_values(
     constants: Sequence[ConstantProduct], coefficients: Float[np.ndarray, "c K"]
 ) -> dict[str, float]:
-    """Return the constants that the coefficients determine.
+    """Return the values of the constants that the coefficients determine.
 
-    If a constant is not determined, its product or sum with others is returned under its text.
+    For a constant that is not determined, its product or sum with others is returned under a text
+    such as "b*c".
     """
     functions = constant_functions(constants, coefficients, ())
     return {name: function(np.zeros(0)) for name, function in functions.items()}
@@ -222,7 +227,7 @@ def constant_functions(
     def product(weights: np.ndarray, values: np.ndarray) -> float:
         sizes = system.sizes(current(values))
         crossed = (weights != 0) & (sizes * base_sizes <= 0)
-        if (crossed & (weights < 0)).any():  # a quotient has a pole at the zero of its divisor
+        if (crossed & (weights < 0)).any():  # a quotient has a pole where its divisor is zero
             return float(np.copysign(np.inf, _product(base_sizes, weights)))
         if (crossed & ((weights % 2 != 1) | (sizes == 0))).any():
             return 0.0

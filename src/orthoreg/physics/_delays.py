@@ -1,4 +1,4 @@
-"""The delayed variables that a library and known equations name."""
+"""Find the delayed variables in a library and in known equations."""
 
 import itertools
 import math
@@ -12,8 +12,10 @@ from ._physics import Physics
 def requested_delays(
     library: AbstractLibrary, physics: Physics | None, data: Dataset
 ) -> tuple[Delay, ...]:
-    """Return the delayed variables that library and known equations name. The value of a delay to
-    be estimated is NaN."""
+    """Return the delayed variables in the library and in known equations.
+
+    A delay that must be estimated has the value NaN.
+    """
     texts = [formula for part in all_parts(library) if isinstance(part, Terms)
              for formula in part.formulas]  # fmt: skip
     values: dict[str, float] = {}
@@ -47,8 +49,8 @@ def requested_delays(
             )
         if data.discrete:
             raise InputError(
-                f"'{variable}(t - {written.delay})' is a delay of a flow, and discrete=True reads "
-                f"the data as a map. Add the earlier value as a column."
+                f"'{variable}(t - {written.delay})' is a delay of a flow, but discrete=True reads "
+                "the data as a map. Add the earlier value as a column."
             )
         delay = Delay(variable, written.delay, value, written.delay in values)
         found[delay.name] = delay

@@ -29,14 +29,17 @@ from ..terms import (
 from ._statement import Part, Statement, read_side, split, statement, summands
 
 MAX_COUPLED = 4
-"""Maximum number of derivatives that are solved for together."""
+"""Maximum number of coupled derivatives."""
 _ZERO, _ONE, _MINUS = Number(0.0), Number(1.0), Number(-1.0)
 
 
 @final
 @dataclass(frozen=True)
 class KnownEquation:
-    """left = right. Variables from index `width` onwards are derivatives of states."""
+    """The equation left = right.
+
+    Variables from index `width` on are derivatives of states.
+    """
 
     left: Expression
     right: Expression
@@ -44,22 +47,22 @@ class KnownEquation:
 
     @property
     def rates(self) -> frozenset[int]:
-        """The states whose derivatives occur."""
+        """The states whose derivatives occur in the equation."""
         both = variables_of(self.left) | variables_of(self.right)
         return frozenset(index - self.width for index in both if index >= self.width)
 
     def factor(self, rate: int) -> Expression:
-        """Return the factor of a derivative, with all terms on the left."""
+        """Return the factor of a derivative when all terms are on the left."""
         return derivative(_difference(self), self.width + rate)
 
     @property
     def force(self) -> Expression:
-        """The terms without derivatives, on the right."""
+        """The terms without derivatives when they are on the right."""
         none = {self.width + rate: _ZERO for rate in self.rates}
         return multiply(_MINUS, replace_variables(_difference(self), none))
 
     def replacing(self, rates: Mapping[int, Expression]) -> "KnownEquation":
-        """Return the equation with these derivatives replaced."""
+        """Return the equation with these derivatives replaced by expressions."""
         by_index = {self.width + rate: item for rate, item in rates.items()}
         return KnownEquation(
             replace_variables(self.left, by_index),
@@ -68,7 +71,7 @@ class KnownEquation:
         )
 
     def with_values(self, values: Mapping[str, Expression]) -> "KnownEquation":
-        """Return the equation with these constants replaced."""
+        """Return the equation with these constants replaced by expressions."""
         return KnownEquation(
             substitute(self.left, values), substitute(self.right, values), self.width
         )
@@ -77,7 +80,7 @@ class KnownEquation:
 @final
 @dataclass(frozen=True)
 class Summand:
-    """number * constants * term * derivative of `rate` (if any), in one equation."""
+    """The summand number * constants * term * derivative of `rate` (if any) of an equation."""
 
     equation: int
     part: Part
@@ -87,10 +90,10 @@ class Summand:
 @final
 @dataclass(frozen=True)
 class ImplicitSystem:
-    """Equations sum_j M_ej(x) x_j' = F_e(x), as many as derivatives x_j'.
+    """Equations sum_j M_ej(x) x_j' = F_e(x), with as many equations as derivatives x_j'.
 
-    `scale` are the constants that are set to one: an equation may be multiplied by any number, so
-    the other constants are estimated relative to these constants.
+    `scale` are the constants that are set to one. An equation may be multiplied by any number, so
+    the other constants are estimated relative to these.
     """
 
     equations: tuple[KnownEquation, ...]
@@ -104,7 +107,7 @@ class ImplicitSystem:
         return tuple(sorted(frozenset().union(*used)))
 
     def solved(self) -> dict[int, Expression]:
-        """Return x_j' = sum_e C_ej F_e / det M, with the cofactors C of the mass matrix M."""
+        """Return x_j' = sum_e C_ej F_e / det M, where C are the cofactors of the mass matrix M."""
         mass = _mass_matrix(self.equations, self.rates)
         sides = [equation.force for equation in self.equations]
         inverse = power(_determinant(mass), _MINUS)
@@ -117,7 +120,7 @@ class ImplicitSystem:
         return result
 
     def summands(self) -> list[Summand]:
-        """Return the summands of all equations, with all terms on the left."""
+        """Return the summands of all equations when all terms are on the left."""
         inner, result = self.inner, []
         for e, equation in enumerate(self.equations):
             sides = [(equation.factor(rate), rate) for rate in self.rates]
@@ -131,7 +134,7 @@ class ImplicitSystem:
 
     @property
     def inner(self) -> frozenset[str]:
-        """The constants inside functions."""
+        """Return the constants inside functions."""
         sides = [
             side
             for equation in self.equations
@@ -173,7 +176,7 @@ class ImplicitSystem:
     def lines(
         self, values: Mapping[str, float], names: Sequence[str], digits: int
     ) -> dict[int, str]:
-        """Return the equations as text, by the state whose equation each one replaces.
+        """Return the equations as text, by the state whose equation each of them replaces.
 
         `names` are the names of variables and derivatives.
         """
@@ -185,9 +188,9 @@ class ImplicitSystem:
     def sides(
         self, values: Mapping[str, float], digits: int
     ) -> dict[int, tuple[Expression, Expression]]:
-        """Return both sides of each equation with these constants, rounded.
+        """Return both sides of each equation with these values of constants, rounded.
 
-        Keys are the states whose equations they replace.
+        The keys are the states whose equations they replace.
         """
         known: dict[str, Expression] = {name: Number(value) for name, value in values.items()}
 
@@ -205,7 +208,7 @@ def _shown(part: Expression, digits: int) -> Expression:
 
 
 def _in_order(implicit: ImplicitSystem) -> list[str]:
-    """Return constants that may be set to one, starting with factors of derivatives."""
+    """Return the constants that may be set to one. Factors of derivatives come first."""
     parts = [summand.part for summand in implicit.summands() if summand.rate is not None]
     parts += [summand.part for summand in implicit.summands() if summand.rate is None]
     named = [name for part in parts for name, _ in part.powers]
@@ -215,7 +218,10 @@ def _in_order(implicit: ImplicitSystem) -> list[str]:
 def implicit_systems(
     equations: Sequence[KnownEquation], outputs: Sequence[str]
 ) -> list[ImplicitSystem]:
-    """Group equations into systems that can be solved separately, or raise InputError."""
+    """Group equations into systems that can be solved separately.
+
+    Raise InputError if that is impossible.
+    """
     groups: list[list[KnownEquation]] = []
     for equation in equations:
         connected = [
@@ -234,8 +240,8 @@ def implicit_systems(
             )
         if len(group) > MAX_COUPLED:
             raise InputError(
-                f"Physics(equations=...) couples the derivatives {shown}; at most "
-                f"{MAX_COUPLED} are solved for together."
+                f"Physics(equations=...) couples the derivatives {shown}; at most {MAX_COUPLED} "
+                "derivatives may be coupled."
             )
         width, factors = group[0].width, itertools.chain(*_mass_matrix(group, rates))
         if any(index >= width for factor in factors for index in variables_of(factor)):
@@ -248,7 +254,7 @@ def implicit_systems(
 
 
 def _determinant(matrix: Sequence[Sequence[Expression]]) -> Expression:
-    """Expand the determinant along the first row."""
+    """Return the determinant of a matrix, expanded along the first row."""
     if len(matrix) == 1:
         return matrix[0][0]
     parts = []
@@ -274,7 +280,9 @@ _MARKED = re.compile(r"(?:`([^`]+)`|(?<!\w)([^\W\d]\w*))('+)")
 
 @final
 class Known(NamedTuple):
-    """Statements about equations, and the systems from which some of them were derived."""
+    """Statements about equations, and the systems from which some of the statements were
+    derived.
+    """
 
     statements: dict[int, Statement]
     systems: tuple[ImplicitSystem, ...]
@@ -284,7 +292,7 @@ class Known(NamedTuple):
 class Reader:
     """Reads equations for given columns.
 
-    `rates` map positions to the names of their velocities. `values` are the known constants, and
+    `rates` maps positions to the names of their velocities. `values` are the known constants, and
     `names` are words that denote constants.
     """
 
@@ -302,7 +310,7 @@ class Reader:
         self.variables = (*variables, *(f"{name}'" for name in outputs))
 
     def read(self, pairs: Sequence[tuple[str, str]]) -> Known:
-        """Return the statements of equations, each given by its left and right side."""
+        """Return the statements of equations, which are pairs of their left and right sides."""
         statements: dict[int, Statement] = {}
         mixed: list[KnownEquation] = []
         incomplete: list[str] = []
@@ -317,14 +325,14 @@ class Reader:
             if c in statements or self.outputs[c] in self.rates:
                 raise InputError(
                     f"Physics(equations=...) gives the equation of '{left}', which is given "
-                    f"already."
+                    "already."
                 )
             statements[c] = statement(side, is_open)
         for left in incomplete:
             raise InputError(
-                f"An equation with several derivatives must be complete: '{left} = ...' has '...' "
-                f"in it. Its solution would not be a sum of terms. Write the missing terms "
-                f"with a constant before each."
+                f"An equation with several derivatives must be complete: '{left} = ...' contains "
+                "'...'. Its solution would not be a sum of terms. Write the missing terms, each "
+                "with a constant before it."
             )
         return Known(statements, self._systems(mixed, statements))
 
@@ -363,7 +371,7 @@ class Reader:
         return Variable(self.width + self.outputs.index(output), name)
 
     def _plain(self, text: str) -> str:
-        """Replace names with primes, such as theta', by names of columns."""
+        """Return a text with names with primes, such as theta', replaced by names of columns."""
         return _MARKED.sub(self._unmarked, text)
 
     def _unmarked(self, match: re.Match[str]) -> str:
@@ -382,7 +390,7 @@ class Reader:
     def _systems(
         self, equations: Sequence[KnownEquation], statements: dict[int, Statement]
     ) -> tuple[ImplicitSystem, ...]:
-        """Return the coupled equations as systems, and add the statements that they imply."""
+        """Return the coupled equations as systems, and add the statements that follow from them."""
         written: dict[int, Expression] = {
             c: add(*known.parts) for c, known in statements.items() if known.is_complete
         }
@@ -405,8 +413,10 @@ class Reader:
 
 
 def denoted_state(text: str, rates: Mapping[str, str]) -> str:
-    """Return the state that a name with primes denotes: x_dot for x' if x_dot is the derivative of
-    x. Primes for which there is no state are kept."""
+    """Return the state that a name with primes denotes, such as x_dot for x'.
+
+    x_dot must be the derivative of x. Primes without a corresponding state are kept.
+    """
     name = text.rstrip("'")
     marks = len(text) - len(name)
     while marks and name in rates:
@@ -415,9 +425,9 @@ def denoted_state(text: str, rates: Mapping[str, str]) -> str:
 
 
 def _solved(equation: KnownEquation) -> tuple[int, Expression] | None:
-    """Return state and right-hand side of an equation with one derivative, or None.
+    """Return the state and the right-hand side of an equation with one derivative, or None.
 
-    Only constants may multiply the derivative.
+    The derivative may be multiplied only by constants.
     """
     if len(equation.rates) != 1:
         return None

@@ -17,18 +17,19 @@ from ._equations import ImplicitSystem
 from ._start import Starts
 from ._symmetry import Symmetries
 
-_MAX_SUBSETS = 400  # subsets of related coefficients. With more, a basis replaces circuits
+_MAX_SUBSETS = 400  # subsets of related coefficients; if there are more, a basis replaces circuits
 _ROUNDING = 1e-10
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Group:
-    """W_c = offset_c + atoms_c u for each equation c, with u free within `bounds`.
+    """Coupled equations c with coefficients W_c = offset_c + atoms_c u, where u is free within
+    `bounds`.
 
-    Given coefficients are in `offset`. An atom is a minimal set of coefficients that can change
-    together under the relations: one coefficient without relations, or two tied coefficients.
-    `required` atoms are always selected.
+    `offset` contains the given coefficients. An atom is a minimal set of coefficients that can
+    change together under the relations: one coefficient without relations, or two tied
+    coefficients. `required` atoms are always selected.
     """
 
     equations: tuple[int, ...]
@@ -38,19 +39,21 @@ class Group:
     bounds: Float[np.ndarray, "2 J"]
 
     def coefficients(self, u: Float[np.ndarray, "*R J"]) -> Float[np.ndarray, "*R g K"]:
-        """Return W of these equations."""
+        """Return the coefficients W of these equations."""
         return self.offset + np.einsum("gkj,...j->...gk", self.atoms, u)
 
     def support(self, chosen: Bool[np.ndarray, "*R J"]) -> Bool[np.ndarray, "*R g K"]:
-        """Return the terms that these atoms and the given coefficients use in each equation."""
+        """Return a mask of the terms that these atoms and the given coefficients use in each
+        equation.
+        """
         touched = np.einsum("gkj,...j->...gk", np.abs(self.atoms), chosen.astype(float)) > 0
         return touched | (self.offset != 0)
 
     def maps(self, scale: Float[np.ndarray, " g"], n_outputs: int) -> Float[np.ndarray, "g P Q"]:
-        """Return the columns (u_1 ... u_J, y) of the problem in u, for each equation.
+        """Return the columns (u_1 ... u_J, y) of the regression in u, for each equation.
 
-        Columns are combinations of (theta_1 ... theta_K, y_1 ... y_c). The equations are stacked,
-        each divided by its `scale`, and given parts are subtracted from the target.
+        The columns are combinations of (theta_1 ... theta_K, y_1 ... y_c). The equations are
+        stacked, each divided by its `scale`, and the given part is subtracted from the target.
         """
         g, K, J = self.atoms.shape
         maps = np.zeros((g, K + n_outputs, J + 1))
@@ -61,7 +64,9 @@ class Group:
 
 
 def particular(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Return the minimum-norm solution of the relations, zero for homogeneous relations."""
+    """Return the minimum-norm solution of the relations, which is zero for homogeneous
+    relations.
+    """
     if not right.any():
         return np.zeros(matrix.shape[1])
     return np.linalg.lstsq(matrix, right, rcond=None)[0]
@@ -70,7 +75,7 @@ def particular(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
 def atoms_of(matrix: Float[np.ndarray, "q m"]) -> Float[np.ndarray, "J m"]:
     """Return the minimal sets of coefficients that can change while the relations hold.
 
-    If there are too many sets, return a basis of the changes.
+    If there are too many such sets, return a basis of the possible changes.
     """
     n = matrix.shape[1]
     atoms: list[np.ndarray] = []
@@ -85,7 +90,9 @@ def atoms_of(matrix: Float[np.ndarray, "q m"]) -> Float[np.ndarray, "J m"]:
 
 
 def _parts(matrix: np.ndarray) -> list[np.ndarray]:
-    """Return the coefficients without relations, then the sets that relations connect."""
+    """Return the coefficients without relations, then the sets of coefficients that relations
+    connect.
+    """
     named = (matrix != 0).any(axis=0)
     parts = [{int(i)} for i in np.flatnonzero(named)]
     for row in matrix != 0:
@@ -113,11 +120,12 @@ def _circuits(rows: Float[np.ndarray, "q m"]) -> list[np.ndarray]:
 
 
 def null_space(rows: Float[np.ndarray, "q m"]) -> Float[np.ndarray, "d m"]:
-    """Return a basis of changes that satisfy the relations, by elimination.
+    """Return a basis of the changes that satisfy the relations, by elimination.
 
     The first nonzero entry of each basis vector is one.
     """
-    reduced, pivots = _echelon(rows[:, ::-1])  # later coefficients are functions of earlier ones
+    # reversed, so that later coefficients are functions of earlier ones
+    reduced, pivots = _echelon(rows[:, ::-1])
     m = rows.shape[1]
     free = [j for j in range(m) if j not in pivots]
     basis = np.zeros((len(free), m))
@@ -155,7 +163,7 @@ def _placed(values: np.ndarray, indices: np.ndarray, size: int) -> np.ndarray:
 
 
 def required_atoms(atoms: np.ndarray, coefficients: np.ndarray) -> np.ndarray:
-    """Return the first atom of each required coefficient."""
+    """Return a mask with the first atom of each required coefficient."""
     required = np.zeros(len(atoms), dtype=bool)
     for i in np.flatnonzero(coefficients):
         candidates = np.flatnonzero(atoms[:, i])
@@ -165,7 +173,7 @@ def required_atoms(atoms: np.ndarray, coefficients: np.ndarray) -> np.ndarray:
 
 
 def atom_bounds(atoms: np.ndarray, low: np.ndarray, high: np.ndarray) -> Float[np.ndarray, "2 J"]:
-    """Return bounds of the atoms, from coefficients that no other atom changes."""
+    """Return bounds on the atoms, from coefficients that no other atom changes."""
     bounds = np.tile([[-np.inf], [np.inf]], len(atoms))
     unique = (atoms != 0).sum(axis=0) == 1
     for j, atom in enumerate(atoms):
@@ -178,15 +186,16 @@ def atom_bounds(atoms: np.ndarray, low: np.ndarray, high: np.ndarray) -> Float[n
 @final
 @dataclass(frozen=True, eq=False)
 class Knowledge:
-    """low <= W <= high, sum_ck relations[q, c, k] W[c, k] = values[q], conserved f = 0.
+    """Constraints low <= W <= high, sum_ck relations[q, c, k] W[c, k] = values[q], conserved f =
+    0.
 
     A coefficient with low = high is given. `required` terms are always selected. `complete`
     equations have no residual. `conserved` is the condition on the residual that corresponds to the
-    relations between coefficients. `constants` are the summands of coefficients made of named
-    constants, and
-    `parameter_bounds` the bounds of constants inside terms. `words` are the texts of the relations.
-    `parametric` terms have parameters. `systems` are the equations with several derivatives from
-    which some right-hand sides were derived. `starts` are the rules for the first row of each run.
+    relations between coefficients. `constants` are the summands of coefficients that contain named
+    constants, and `parameter_bounds` are bounds on constants inside terms. `words` are the texts of
+    the relations. `parametric` marks terms with parameters. `systems` are the equations with
+    several derivatives from which some right-hand sides were derived. `starts` are the rules for
+    the first row of each run.
     """
 
     required: Mask
@@ -206,7 +215,7 @@ class Knowledge:
 
     @classmethod
     def none(cls, shape: tuple[int, int]) -> "Knowledge":
-        """Return knowledge without any constraint."""
+        """Return knowledge without constraints."""
         return cls(
             np.zeros(shape, dtype=bool),
             np.full(shape, -np.inf),
@@ -218,28 +227,28 @@ class Knowledge:
 
     @cached_property
     def given(self) -> Mask:
-        """Coefficients that are known."""
+        """Mask of the given coefficients."""
         return self.low == self.high
 
     @cached_property
     def related(self) -> Mask:
-        """Coefficients in relations."""
+        """Mask of the coefficients that occur in relations."""
         return (self.relations != 0).any(axis=0)
 
     @cached_property
     def fixed(self) -> Mask:
-        """Known coefficients of terms without parameters."""
+        """Mask of the given coefficients, except nonzero ones of terms with parameters."""
         return self.given & ~(self.parametric & (self.low != 0))
 
     @property
     def given_equations(self) -> list[int]:
-        """Equations without unknown coefficients or residual."""
+        """Indices of the equations without unknown coefficients and without residual."""
         return [c for c in self.complete if self.fixed[c].all()]
 
     def named(self, features: FeatureMap) -> Bool[np.ndarray, " K"]:
-        """Return the terms that are always candidates.
+        """Return a mask of the terms that are always candidates.
 
-        These are terms named by the user and terms of periodic variables.
+        These are terms that the user named, and terms of periodic variables.
         """
         named = (self.required | self.related | np.isfinite(self.low) & (self.low != 0)).any(axis=0)
         named |= (np.isfinite(self.high) & (self.high != 0)).any(axis=0)
@@ -249,7 +258,7 @@ class Knowledge:
         return named
 
     def beyond(self, equations: Collection[int]) -> bool:
-        """Return whether there is knowledge about any other equation."""
+        """Return whether there is knowledge about any equation not in `equations`."""
         others = [c for c in range(len(self.low)) if c not in equations]
         bounded = np.isfinite(self.low[others]) | np.isfinite(self.high[others])
         symmetric = self.symmetries is not None and self.symmetries.any
@@ -259,14 +268,14 @@ class Knowledge:
         )  # fmt: skip
 
     def touches(self, mask: Mask) -> list[int]:
-        """Return the equations whose coefficients, among these terms, are constrained."""
+        """Return the equations with constraints on the coefficients of these terms."""
         bounded = np.isfinite(self.low) | np.isfinite(self.high)
         nonzero = bounded & ~(self.given & (self.low == 0))
         known = mask & (nonzero | self.required | self.related)
         return np.flatnonzero(known.any(axis=1)).tolist()
 
     def with_support(self, support: Mask) -> Mask:
-        """Return the terms with required, given and related terms added.
+        """Return a mask of the terms with required, given and related terms added.
 
         A related term is added if another term of its relation would have to vanish without it.
         """
@@ -283,8 +292,7 @@ class Knowledge:
             support = support | tied
 
     def rounded(self, coefficients: Float[np.ndarray, "c K"]) -> Float[np.ndarray, "c K"]:
-        """Return the coefficients with all constraints satisfied exactly, without rounding
-        errors."""
+        """Return the coefficients, changed so that all constraints hold without rounding errors."""
         result = np.clip(coefficients, self.low, self.high)
         rows, columns = np.nonzero((result != 0) & self.related & ~self.given)
         given = np.where(self.given, self.low, 0.0)
@@ -295,7 +303,9 @@ class Knowledge:
         return result
 
     def coupled(self, equations: Iterable[int], mask: Mask) -> list[tuple[int, ...]]:
-        """Return these equations in groups that relations or conserved quantities couple."""
+        """Return these equations in groups that are coupled by relations or conserved
+        quantities.
+        """
         groups = [{c} for c in equations]
         links = [np.flatnonzero((relation != 0).any(axis=1)) for relation in self.relations * mask]
         links += [np.flatnonzero(row) for row in self.conserved]
@@ -307,7 +317,9 @@ class Knowledge:
         return [tuple(sorted(group)) for group in sorted(groups, key=min)]
 
     def groups(self, mask: Mask) -> list[Group]:
-        """Return the equations with prior knowledge, in groups, with the candidates `mask`."""
+        """Return the equations with prior knowledge, in coupled groups, for the candidates
+        `mask`.
+        """
         coupled = self.coupled(self.touches(mask), mask)
         return [self._group(equations, mask) for equations in coupled]
 
@@ -348,7 +360,9 @@ class Knowledge:
     def constraints(
         self, equations: Sequence[int], terms: Sequence[Int[np.ndarray, " _"]]
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Return E, e, low and high of these terms' coefficients, equation by equation."""
+        """Return the constraints E, e, low and high on these terms' coefficients, equation by
+        equation.
+        """
         rows = np.repeat(np.array(equations, dtype=int), [len(chosen) for chosen in terms])
         columns = np.concatenate(list(terms))
         matrix = self.relations[:, rows, columns]
@@ -359,5 +373,5 @@ class Knowledge:
 def contradiction(words: str) -> InputError:
     return InputError(
         f"physics=... contradicts itself: no coefficients satisfy {words} together with the other "
-        f"given, bounded or forbidden coefficients. Drop one of them, or widen a bound."
+        "given, bounded or forbidden coefficients. Drop one of them, or widen a bound."
     )

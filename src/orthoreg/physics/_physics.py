@@ -26,42 +26,41 @@ class Physics:
     Parameters
     ----------
     equations
-        right-hand sides by state, `{"theta": "omega", "omega": "-g/L*sin(theta) + ..."}`. A
-        right-hand side is complete, without further terms or residual, unless it ends with "...",
-        in which case the library and the residual add to it. Words that are not columns are
-        constants: constants in `values` are known, all others are estimated
-        (`model.parameters_`). `x(t - tau)` is an earlier value of x, and tau its delay.
-        Alternatively, a list of equations, `["theta' = omega"]`, which may contain several
-        derivatives each: `"J*a'' + c*cos(a - b)*b'' = -k*sin(a)"`. Such equations must be as many
-        as their derivatives, and they are complete. A common factor of an equation cannot be
-        estimated: unless its value is given, the first constant is set to one.
+        right-hand sides by state, `{"theta": "omega", "omega": "-g/L*sin(theta) + ..."}`. If a
+        right-hand side ends with "...", the library and the residual add terms to it. Otherwise it
+        is complete. Words that are not columns are constants: those in `values` are known, all
+        others are estimated (`model.parameters_`). `x(t - tau)` is an earlier value of x, and tau
+        its delay. Alternatively, a list of equations, `["theta' = omega"]`, each of which may
+        contain several derivatives: `"J*a'' + c*cos(a - b)*b'' = -k*sin(a)"`. There must be as many
+        such equations as derivatives in them, and they are complete. A common factor of an equation
+        cannot be estimated. Unless its value is given, the first constant is set to one.
     values
         known constants, `{"g": 9.81}`.
     required, forbidden
-        terms that an equation must, or must not, have, by state. In forbidden terms, "..." matches
-        any text: "sin(...)" matches all sines, and "..." matches all terms of the library.
+        terms that an equation must, or must not, contain, by state. In forbidden terms, "..."
+        matches any text: "sin(...)" matches all sines, and "..." matches all terms of the library.
     bounds
-        lower and upper bound (or None) of a coefficient, `{("omega", "omega"): (None, 0)}` by
-        equation and term, or of a constant, `{"L": (0.1, 2)}`.
+        lower and upper bound, either of which may be None, of a coefficient, `{("omega", "omega"):
+        (None, 0)}` by equation and term, or of a constant, `{"L": (0.1, 2)}`.
     relations
         linear relations between coefficients, `["coef(x, x*y) = -coef(y, x*y)"]`.
     conserved
-        conserved quantities, `["S + I + R"]`. The coefficients conserve them exactly. The residual
-        also conserves them if the quantity is a sum of states; otherwise its equations have no
-        residual.
+        conserved quantities, `["S + I + R"]`. The equations conserve them exactly. The residual
+        also conserves a quantity that is a sum of states; for other quantities, the equations
+        involved have no residual.
     start
-        the first value of a state in each run, by state: a number, a range `(0, 10)`, or a formula
-        of the columns at the first row and of `values`, `{"S": "N - I - R", "R": 0}`.
+        initial value of a state in each run, by state: a number, a range `(0, 10)`, or a formula of
+        the columns at the first row and of `values`, `{"S": "N - I - R", "R": 0}`.
     per_run
-        constants with another value in each run, `["m"]`, or terms whose coefficients have, by
-        equation, `{"omega": ["sin(theta)"]}`. Their distribution over runs is estimated.
+        constants that differ between runs, `["m"]`, or terms with such coefficients, by equation,
+        `{"omega": ["sin(theta)"]}`. Their distribution over runs is estimated.
     symmetry
         `Odd()`, `Even("x")`, `Reflection("x")`, `Periodic("theta")`, or a list of them.
     units
-        units of constants, `{"L": "m"}`, which are compared with those of the columns. Known
-        constants may be written with their unit, `values={"g": "9.81 m/s^2"}`.
+        units of constants, `{"L": "m"}`. They are checked against the units of the columns. The
+        value of a known constant may include its unit, `values={"g": "9.81 m/s^2"}`.
 
-    All of these hold exactly. Other coefficients are selected and estimated as usual.
+    All of this knowledge holds exactly. Other coefficients are selected and estimated as usual.
 
     Examples
     --------
@@ -116,7 +115,7 @@ class Physics:
         object.__setattr__(self, "symmetry", symmetries)
 
     def _separate_units(self) -> None:
-        """Replace values with a unit, "9.81 m/s^2", by numbers and `units`."""
+        """Replace values with a unit, "9.81 m/s^2", by numbers and entries of `units`."""
         numbers: list[tuple[Any, Any]] = []
         units = list(_pairs("units", self.units, _text))
         for name, value in _pairs("values", self.values, lambda what, value: value):
@@ -127,8 +126,10 @@ class Physics:
         object.__setattr__(self, "units", units)
 
     def _name_terms(self, terms: Mapping[str, Any]) -> None:
-        """Replace terms in `per_run` by named constants in the equations, which stay open if they
-        were not given."""
+        """Replace terms in `per_run` by named constants in the equations.
+
+        Equations that were not given remain open.
+        """
         names: list[str] = []
         equations = dict(self.equations)
         for state, texts in terms.items():
@@ -153,7 +154,7 @@ class Physics:
 
 
 def mentions(physics: Physics, name: str) -> bool:
-    """Return whether a statement contains the name."""
+    """Return whether any statement in `physics` contains the name."""
     texts = [text for pair in physics.equations for text in pair]
     for key, terms in (*physics.required, *physics.forbidden):
         texts += [key, *terms]
@@ -165,7 +166,7 @@ def mentions(physics: Physics, name: str) -> bool:
 
 
 def _pairs(name: str, given: Any, check: Any) -> tuple[tuple[Any, Any], ...]:
-    """Return a mapping, or the pairs from a file, in a hashable form."""
+    """Return the items of a mapping, or the pairs from a file, in a hashable form."""
     what = f"Physics({name}=...)"
     if isinstance(given, str) or not isinstance(given, Mapping | Sequence):
         raise InputError(f"{what} must be a dict such as {_EXAMPLES[name]}; got {given!r}.")
@@ -219,7 +220,7 @@ def _texts(what: str, value: Any) -> tuple[str, ...]:
 
 
 def _bounds_pair(what: str, value: Any) -> tuple[float, float]:
-    """Return (low, high), infinite for None."""
+    """Return (low, high), with infinite values for None."""
     try:
         low, high = value
         low = -inf if low is None else float(low)

@@ -1,4 +1,4 @@
-"""First states of runs that are known: values, formulas of other columns, or ranges."""
+"""Rules for the first states of runs: values, formulas of other columns, or ranges."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,14 +14,17 @@ from ..data import PerRun, Schema
 from ..terms import Expression, Number, check_length, compiled, derivative, parse, run, substitute
 
 Start = str | float | tuple[float, float]
-_LINEAR = 0.05  # medians, below which a logarithm is continued as a straight line
+_LINEAR = 0.05  # share of the median below which a logarithm continues as a straight line
 
 
 @final
 @dataclass(frozen=True)
 class StartRule:
-    """The first value of a state in each run: a formula of states and inputs there, a range, or a
-    distribution, which may depend on covariates."""
+    """The first value of a state in each run.
+
+    It is a formula of states and inputs, a range, or a distribution, which may depend on
+    covariates.
+    """
 
     state: int
     formula: Expression | None = None
@@ -32,8 +35,11 @@ class StartRule:
 def _coordinate(
     prior: PerRun, x: Float[np.ndarray, " R"], mean: Float[np.ndarray, " R"]
 ) -> tuple[Float[np.ndarray, " R"], Float[np.ndarray, " R"]]:
-    """Return the coordinate in which values are normal, and its derivative. The logarithm continues
-    as a straight line below a small fraction of the median, so that steps may go there."""
+    """Return the coordinate in which values are normally distributed, and its derivative.
+
+    Below a small share of the median, the logarithm continues as a straight line, so that steps may
+    go there.
+    """
     if not prior.is_log:
         return x, np.ones_like(x)
     low = _LINEAR * np.exp(mean)
@@ -42,7 +48,7 @@ def _coordinate(
 
 
 def with_priors(starts: "Starts | None", schema: Schema) -> "Starts | None":
-    """Return the rules with the distributions of constants per run."""
+    """Return the rules, extended by the distributions of constants per run."""
     priors = tuple(
         StartRule(schema.state_names.index(constant.name), prior=constant)
         for constant in schema.per_run
@@ -57,22 +63,27 @@ def with_priors(starts: "Starts | None", schema: Schema) -> "Starts | None":
 @final
 @dataclass(frozen=True, eq=False)
 class Starts:
-    """The rules for the first row of each run, for `n_states` states and these `covariates`."""
+    """Rules for the first row of each run.
+
+    There are `n_states` states, and the names of covariates are `covariates`.
+    """
 
     rules: tuple[StartRule, ...]
     n_states: int
     covariates: tuple[str, ...] = ()
 
     def of(self, state: int) -> StartRule | None:
-        """Return the rule of a state, if it has one."""
+        """Return the rule of a state, or None."""
         return next((rule for rule in self.rules if rule.state == state), None)
 
     def conditions(
         self, z: Float[np.ndarray, "V R"], covariates: Float[np.ndarray, "R q"] | None = None
     ) -> tuple[Float[np.ndarray, "m R"], Float[np.ndarray, "m n R"]]:
-        """Return how far the first states and inputs z of runs with these covariates violate each
-        rule, and the derivatives with respect to the states. For a prior, both are in units of its
-        standard deviation."""
+        """Return the violation of each rule, and its derivatives with respect to the states.
+
+        The rules apply to the first states and inputs z of runs with these covariates. For a prior,
+        the violation is in units of its standard deviation.
+        """
         count = z.shape[1]
         values = np.zeros((len(self.rules), count))
         slopes = np.zeros((len(self.rules), self.n_states, count))
@@ -98,8 +109,11 @@ class Starts:
     def values(
         self, z: Float[np.ndarray, "V R"], covariates: Float[np.ndarray, "R q"] | None = None
     ) -> Float[np.ndarray, "V R"]:
-        """Return states and inputs with the states of formulas replaced, in the order of the rules,
-        and repeatedly, since formulas may refer to each other."""
+        """Return states and inputs in which formulas determine their states.
+
+        The rules are applied in their order, and repeatedly because formulas may refer to each
+        other.
+        """
         z = np.array(z)
         for _ in self.rules:
             for i, rule in enumerate(self.rules):
@@ -163,7 +177,7 @@ def read_starts(
 
 
 def checked_start(what: str, value: Any) -> Start:
-    """Return a start as a number, a text or a range; refuse anything else."""
+    """Return a start as a number, a text or a range. Raise an error for anything else."""
     if isinstance(value, str) and value.strip():
         return value.strip()
     numbers = [value] if isinstance(value, int | float) else value
@@ -180,13 +194,14 @@ def checked_start(what: str, value: Any) -> Start:
 
 
 def parse_start(text: str) -> tuple[str, Start]:
-    """Return the state and its start in "h = 0..10", "h = 3" or "S = N - I - R"."""
+    """Return the state and its start from "h = 0..10", "h = 3" or "S = N - I - R"."""
     check_length(text, "A start")
     name, sign, value = (part.strip() for part in text.partition("="))
     name = name.strip("`")
     if not sign or not name or not value:
         raise InputError(
-            f"A start must be such as 'h = 3', 'h = 0..10' or 'S = N - I'; got '{shortened(text)}'."
+            "A start must have the form 'h = 3', 'h = 0..10' or 'S = N - I'; got "
+            f"'{shortened(text)}'."
         )
     low, dots, high = value.partition("..")
     try:
@@ -194,7 +209,7 @@ def parse_start(text: str) -> tuple[str, Start]:
     except ValueError:
         if dots:
             raise InputError(
-                f"A range of starts must be such as 'h = 0..10'; got '{shortened(text)}'."
+                f"A range of starts must have the form 'h = 0..10'; got '{shortened(text)}'."
             ) from None
         return name, value
     return name, checked_start(f"The start of '{name}'", numbers)
@@ -206,6 +221,6 @@ def finite_number(value: Any) -> float | None:
         return None
     try:
         number = float(value)
-    except OverflowError:  # an integer beyond the floats
+    except OverflowError:  # an integer beyond the range of floats
         return None
     return number if isfinite(number) else None

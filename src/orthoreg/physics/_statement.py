@@ -1,4 +1,4 @@
-"""A known right-hand side as a sum of numbers times constants times terms."""
+"""A known right-hand side as a sum of products (number, constants, term)."""
 
 import re
 from collections import Counter
@@ -45,7 +45,7 @@ class Statement:
 @final
 @dataclass(frozen=True)
 class Part:
-    """number * prod name**exponent * term."""
+    """The product number * prod name**exponent * term."""
 
     number: float
     powers: Powers
@@ -55,10 +55,9 @@ class Part:
 def parse_equation(text: str) -> tuple[str, str]:
     """Return both sides of an equation such as "omega' = -g/L*sin(theta) + ...".
 
-    The left side of an explicit equation is the name of the state, also in that of a map,
+    The left side of an explicit equation is returned as the name of the state, also for a map,
     "x[k+1] = ...". Further primes denote equations of derivatives: "theta'' = ..." is the equation
-    of "theta'". The left side of other equations is returned unchanged:
-    "(m + M)*x'' + m*L*cos(a)*a'' = ...".
+    of "theta'". Other left sides are returned unchanged: "(m + M)*x'' + m*L*cos(a)*a'' = ...".
     """
     check_length(text, "An equation")
     match = _EQUATION.fullmatch(_NEXT.sub(r"\1'", text))
@@ -76,7 +75,7 @@ def parse_equation(text: str) -> tuple[str, str]:
 def read_side(
     text: str, variables: Sequence[str], values: Mapping[str, float], names: Collection[str]
 ) -> tuple[Expression, bool]:
-    """Return the formula of a right-hand side, and whether it ends with "...".
+    """Return the formula of a right-hand side, and whether the text ends with "...".
 
     `names` are words that denote constants. Constants in `values` are replaced by numbers.
     """
@@ -93,14 +92,16 @@ def read_side(
 
 
 def statement(formula: Expression, is_open: bool) -> Statement:
-    """Return the statement of a right-hand side."""
+    """Return the statement of a right-hand side. It is complete unless `is_open`."""
     parts = [part for part in summands(formula) if part != Number(0.0)]
     return Statement(tuple(parts), not is_open)
 
 
 def summands(item: Expression, expand_all: bool = False) -> list[Expression]:
-    """Return the terms of a sum. Products of sums are expanded if a sum contains constants, or if
-    `expand_all`."""
+    """Return the terms of a sum.
+
+    Products of sums are expanded if a sum contains constants, or if `expand_all`.
+    """
     count = _count_summands(item, expand_all)
     if count > MAX_TERMS:
         raise InputError(
@@ -111,7 +112,7 @@ def summands(item: Expression, expand_all: bool = False) -> list[Expression]:
 
 
 def _count_summands(item: Expression, expand_all: bool) -> int:
-    """Return an upper bound of the number of terms after expansion, without expanding."""
+    """Return an upper bound on the number of terms after expansion, without expanding."""
     if isinstance(item, Sum):
         return sum(_count_summands(term, expand_all) for term in item.terms)
     count = 1
@@ -159,8 +160,8 @@ def inner_names(
 ) -> frozenset[str]:
     """Return the constants inside terms.
 
-    These include constants in dependent products before terms, which cannot represent free
-    coefficients, and constants whose bounds do not bound a single coefficient.
+    These include constants of dependent products before terms, which cannot represent free
+    coefficients. They also include constants whose bounds do not bound a single coefficient.
     """
     inner: frozenset[str] = frozenset()
     while True:
@@ -197,7 +198,9 @@ def _bounded_together(
     bounds: Mapping[str, tuple[float, float]],
 ) -> list[str]:
     """Return the constants that the products determine, but whose bounds bound no coefficient.
-    `alone` are the products that are coefficients without another summand."""
+
+    `alone` are the products that are the only summand of a coefficient.
+    """
     share = np.linalg.pinv(matrix) @ matrix
     return [
         name
@@ -212,5 +215,5 @@ def _bounded_together(
 
 
 def is_monotonic(low: float, high: float, exponent: float) -> bool:
-    """Return whether bounds of p are equivalent to bounds of p**exponent."""
+    """Return whether bounds on p are equivalent to bounds on p**exponent."""
     return exponent == 1 or low >= 0 or (high <= 0 and exponent == -1)

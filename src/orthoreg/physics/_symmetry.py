@@ -16,8 +16,8 @@ from .._common.registry import part
 from ..data import split_delayed
 from ..field import AbstractAugmentation, AbstractBasis, TanhLayers
 
-_PROBES = 24  # points at which the symmetry of a term is tested
-_TOLERANCE = 1e-9  # relative to the largest value of a term. Smaller differences are rounding
+_PROBES = 24  # number of points at which the symmetry of a term is tested
+_TOLERANCE = 1e-9  # share of the largest value of a term; smaller differences are rounding
 _SEED = 7
 
 
@@ -32,17 +32,16 @@ class AbstractSymmetry(abc.ABC):
     def signs(
         self, variables: Sequence[str], outputs: Sequence[str]
     ) -> tuple[Float[np.ndarray, " V"], Float[np.ndarray, " c"]] | None:
-        """Return the signs a and b in f(a z) = b f(z), of variables and right-hand sides, or
-        None."""
+        """Return the signs a of variables and b of right-hand sides in f(a z) = b f(z), or None."""
 
     def periods(self, variables: Sequence[str]) -> Float[np.ndarray, " V"]:
-        """Return the period in each variable, zero if there is none."""
+        """Return the period in each variable, or zero for variables that are not periodic."""
         return np.zeros(len(variables))
 
 
 @dataclass(frozen=True, init=False)
 class AbstractSignChange(AbstractSymmetry):
-    """A symmetry under a simultaneous change of sign of the variables `of`."""
+    """A symmetry under a simultaneous change of sign of some variables."""
 
     of: tuple[str, ...]
 
@@ -71,7 +70,7 @@ def _check_names(names: tuple[str, ...], symmetry: str) -> None:
 @final
 @dataclass(frozen=True)
 class Odd(AbstractSymmetry):
-    """f(-z) = -f(z): all right-hand sides change sign together with all states and inputs.
+    """Symmetry f(-z) = -f(z): right-hand sides change sign when all states and inputs do.
 
     Examples
     --------
@@ -121,9 +120,10 @@ class Even(AbstractSignChange):
 @final
 @dataclass(frozen=True, init=False)
 class Reflection(AbstractSignChange):
-    """The equations of these states change sign with the states; other equations do not change.
+    """The equations of these states change sign when the states do; other equations do not
+    change.
 
-    The mirror image of a motion is also a motion: `Reflection("x", "v")`.
+    The mirror image of a motion is then also a motion: `Reflection("x", "v")`.
 
     Parameters
     ----------
@@ -187,9 +187,9 @@ class Periodic(AbstractSymmetry):
 @final
 @dataclass(frozen=True, eq=False)
 class Symmetries:
-    """Symmetries bound to variables and equations: f(mirrors[m] z) = parity[m] f(z).
+    """Symmetries f(mirrors[m] z) = parity[m] f(z) for given variables and equations.
 
-    `periods` are the periods of the variables, zero for non-periodic variables.
+    `periods` are the periods of the variables, or zero.
     """
 
     mirrors: Float[np.ndarray, "m V"]
@@ -204,7 +204,7 @@ class Symmetries:
         outputs: Sequence[str],
         time_input: int | None = None,
     ) -> "Symmetries":
-        """Bind symmetries to these columns; raise InputError for unknown names.
+        """Return symmetries for these columns. Raise InputError for unknown names.
 
         The variable `time_input` keeps its sign.
         """
@@ -225,7 +225,7 @@ class Symmetries:
             mirrors[:, time_input] = 1.0
         for i, name in enumerate(variables):
             delayed = split_delayed(name)
-            if delayed is not None:  # as the variable itself
+            if delayed is not None:  # a delayed variable has the symmetry of the variable
                 now = variables.index(delayed[0])
                 mirrors[:, i], periods[i] = mirrors[:, now], periods[now]
         return cls(
@@ -239,7 +239,7 @@ class Symmetries:
         return bool(len(self.mirrors) or self.periods.any())
 
     def allowed(self, features: Any) -> Bool[np.ndarray, "c K"]:
-        """Return which equation may have which term, tested at random points."""
+        """Return a mask of the terms that each equation may have, tested at random points."""
         rng = np.random.default_rng(_SEED)
         width, count = len(self.periods), len(features.terms)
         allowed = np.ones((self.parity.shape[1], count), dtype=bool)
@@ -258,7 +258,9 @@ class Symmetries:
         return allowed
 
     def images(self) -> list[tuple[Float[np.ndarray, " V"], Float[np.ndarray, " c"]]]:
-        """Return all products of mirrors, identity first: signs of variables and equations."""
+        """Return the signs of variables and equations for all products of mirrors, identity
+        first.
+        """
         images = []
         for subset in itertools.product([False, True], repeat=len(self.mirrors)):
             factors = np.array(subset, dtype=bool)
@@ -266,12 +268,12 @@ class Symmetries:
         return images
 
     def classes(self) -> Float[np.ndarray, "p m"]:
-        """Return the distinct combinations of parities of equations."""
+        """Return the distinct combinations of parities that occur among the equations."""
         return np.unique(self.parity.T, axis=0)
 
 
 def _equal(values: np.ndarray, expected: np.ndarray) -> Bool[np.ndarray, " K"]:
-    """Return which columns agree up to rounding."""
+    """Return a mask of the columns that agree up to rounding."""
     with np.errstate(all="ignore"):
         difference = np.abs(values - expected).max(axis=0)
         size = np.abs(expected).max(axis=0)
@@ -286,12 +288,13 @@ _INNER = "inner."
 @final
 @dataclass(frozen=True, eq=False)
 class SymmetricBasis(AbstractBasis):
-    """psi averaged over all images of a point, with the signs of each class of equations:
+    """Basis functions psi, averaged over all images of a point with the signs of each class of
+    equations:
 
         psi_p(z) = 2^-m sum_s (prod_{i in s} classes[p, i]) psi(e(mirrors_s z)),
 
-    where e replaces a periodic variable by its cosine and sine. `classes` has the parities of the
-    equations. The residual of an equation is a combination of the functions of its class.
+    Here e replaces a periodic variable by its cosine and sine. `classes` contains the parities of
+    the equations. The residual of an equation is a combination of the functions of its class.
     """
 
     inner: AbstractBasis
@@ -323,8 +326,8 @@ class SymmetricBasis(AbstractBasis):
     def arrays(self) -> dict[str, np.ndarray]:
         if not isinstance(self.inner, TanhLayers):
             raise InputError(
-                f"A model file can store symmetric residuals of tanh layers only; this one uses "
-                f"of {type(self.inner).__name__}."
+                "A model file can store symmetric residuals of tanh layers only; this residual "
+                f"uses {type(self.inner).__name__}."
             )
         arrays = {"images": self.images, "signs": self.signs, "periods": np.array(self.periods)}
         return {name: np.asarray(array) for name, array in arrays.items()} | {
@@ -345,7 +348,9 @@ class SymmetricBasis(AbstractBasis):
 
 
 def basis_of(basis: AbstractBasis, symmetries: Symmetries) -> Bool[np.ndarray, "c H"] | None:
-    """Return which functions the residual of each equation may use, or None for all."""
+    """Return a mask of the functions that the residual of each equation may use, or None for
+    all.
+    """
     classes = symmetries.classes()
     if not symmetries.any or len(classes) == 1:
         return None
@@ -375,7 +380,8 @@ def symmetric_basis(
 
 
 def embedded(variables: Any, periods: Sequence[float], xp: Any = np) -> Any:
-    """Return variables with periodic variables replaced by their cosines, followed by their sines.
+    """Return variables with periodic variables replaced by their cosines, followed by their
+    sines.
 
     The shape changes from N x V to N x (V + number of periodic variables).
     """

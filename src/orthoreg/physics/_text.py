@@ -1,4 +1,4 @@
-"""Prior knowledge as text, on the command line or in a TOML file."""
+"""Read prior knowledge from text, on the command line or in a TOML file."""
 
 import os
 import re
@@ -15,7 +15,7 @@ from ._statement import parse_equation
 from ._symmetry import AbstractSymmetry, Even, Odd, Periodic, Reflection
 
 MAX_FILE = 100_000
-"""Bytes of a physics file: ten times the longest text of an equation."""
+"""Maximum size of a physics file in bytes: ten times the longest text of an equation."""
 
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 _SYMMETRY = re.compile(r"([A-Za-z]+)(?:\(([^()]*)\))?")
@@ -24,8 +24,9 @@ _Limits = tuple[float | None, float | None]
 
 
 def parse_bound(text: str) -> tuple[Key, _Limits]:
-    """Return the bounded quantity and its bounds: "omega': omega <= 0", "0.1 <= L <= 2"; for a map
-    "x[k+1]: x <= 0"."""
+    """Return the quantity and the bounds in "omega': omega <= 0", "0.1 <= L <= 2" or "x[k+1]: x <=
+    0".
+    """
     check_length(text, "A bound")
     equation, colon, inequality = text.rpartition(":")
     parts = [part.strip() for part in re.split("(<=|>=)", inequality)]
@@ -58,7 +59,7 @@ def parse_symmetry(text: str) -> AbstractSymmetry:
     is_valid = kind in _KINDS and (kind == "odd") == (not names) and all(names)
     if not is_valid or (kind == "periodic" and len(names) > 1):
         raise InputError(
-            f"A symmetry must be such as 'odd', 'even(x)', 'reflection(x, v)' or "
+            "A symmetry must have the form 'odd', 'even(x)', 'reflection(x, v)' or "
             f"'periodic(theta)'; got '{shortened(text)}'."
         )
     return _KINDS[kind](*names)
@@ -68,7 +69,7 @@ def parse_symmetry(text: str) -> AbstractSymmetry:
 
 
 def read_fields(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Return the fields of `Physics` in a TOML file, as lists and pairs.
+    """Return the fields of `Physics` in a TOML file as lists and pairs.
 
     Equations, bounds and symmetries may be lists of texts: ["theta' = omega"], ["omega': omega <=
     0"], ["odd"].
@@ -85,13 +86,15 @@ def read_fields(path: str | os.PathLike[str]) -> dict[str, Any]:
         given = tomllib.loads(content.decode())
     except RecursionError:
         raise InputError(f"physics='{path}' is not a TOML file: it is nested too deeply.") from None
-    except ValueError as error:  # of TOML, of the encoding, or of a number with very many digits
+    # errors of TOML, of the encoding, or of a number with very many digits
+    except ValueError as error:
         raise InputError(f"physics='{path}' is not a TOML file: {error}.") from None
     for name in given:
         if name not in _READERS:
             raise InputError(
-                f"'{file.name}' has an unknown entry '{shortened(name)}'."
-                f"{suggestion(name, _READERS)} Known are {quoted(_READERS)}."
+                f"'{file.name}' has an unknown entry "
+                f"'{shortened(name)}'.{suggestion(name, _READERS)} Known entries are "
+                f"{quoted(_READERS)}."
             )
     return {name: _READERS[name](name, value) for name, value in given.items()}
 
@@ -103,7 +106,7 @@ def _wrong(name: str, expected: str, value: Any) -> InputError:
 
 
 def _texts(name: str, value: Any) -> list[str]:
-    """Read a text or a list of texts."""
+    """Return a text or a list of texts as a list."""
     texts = [value] if isinstance(value, str) else value
     if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
         raise _wrong(name, f"a list of texts such as {_EXAMPLES[name]}", value)
@@ -111,7 +114,7 @@ def _texts(name: str, value: Any) -> list[str]:
 
 
 def _numbers(name: str, value: Any) -> list[tuple[str, Any]]:
-    """Read a table of numbers, with or without units."""
+    """Return a table of numbers, with or without units, as pairs."""
     if not isinstance(value, dict) or not all(
         isinstance(item, str) or finite_number(item) is not None for item in value.values()
     ):
@@ -120,14 +123,14 @@ def _numbers(name: str, value: Any) -> list[tuple[str, Any]]:
 
 
 def _units(name: str, value: Any) -> dict[str, str]:
-    """Read a table of units by constant."""
+    """Return a table of units by constant."""
     if not isinstance(value, dict) or not all(isinstance(item, str) for item in value.values()):
         raise _wrong(name, "a table of texts such as {L = 'm'}", value)
     return dict(value)
 
 
 def _terms(name: str, value: Any) -> list[tuple[str, list[str]]]:
-    """Read a table of terms by equation."""
+    """Return a table of terms by equation."""
     if not isinstance(value, dict):
         raise _wrong(name, "a table such as {v = ['x', 'sin(x)']}", value)
     return [(key, _texts(name, texts)) for key, texts in value.items()]
@@ -190,12 +193,12 @@ _READERS: dict[str, Callable[[str, Any], Any]] = {
 
 
 def physics_of(given: Mapping[str, Any]) -> Physics:
-    """Return the physics from the fields of a file, and from more bounds of the same form."""
+    """Return the physics from the fields of a file and from further bounds of the same form."""
     return Physics(**{**given, "bounds": _merged(given.get("bounds", ()))})
 
 
 def _merged(pairs: Sequence[tuple[Key, _Limits]]) -> list[tuple[Key, _Limits]]:
-    """Merge the bounds of equal keys."""
+    """Return the bounds with those of equal keys merged."""
     merged: dict[Key, _Limits] = {}
     for key, (low, high) in pairs:
         known = merged.get(key, (None, None))

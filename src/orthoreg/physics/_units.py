@@ -1,4 +1,4 @@
-"""Units of known equations: unlike quantities are refused, and units of constants are inferred."""
+"""Units in known equations. Unlike quantities are refused, and units of constants are inferred."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -23,8 +23,10 @@ from ._equations import Reader
 from ._physics import Physics
 
 _PASSES = 5
-"""Maximum number of passes over the equations. A pass infers at least one constant of a term with
-one unknown constant, and most terms have at most two."""
+"""Maximum number of passes over the equations.
+
+A pass infers a constant from each term with one unknown constant, and most terms have at most two.
+"""
 
 
 def unit_algebra(
@@ -36,7 +38,7 @@ def unit_algebra(
     """Return the units of columns and constants, or None if no unit is known.
 
     Raise InputError if the physics or a formula of the library combines unlike quantities. Only
-    quantities whose units are known are compared.
+    quantities with known units are compared.
     """
     units = units_of(schema)
     if units is None:
@@ -83,11 +85,11 @@ def _check_velocities(algebra: UnitAlgebra, schema: Schema) -> None:
         if same_dimension(rate, unit):
             wanted = units.text(rate)
             raise InputError(
-                f"{shown} {wanted}, {conversion(unit, rate):.6g} times as large a number: read the "
-                f"velocity in that unit, as in units={{'{velocity}': '{wanted}'}}."
+                f"{shown} {wanted}, whose numbers are {conversion(unit, rate):.6g} times as large: "
+                f"read the velocity in that unit, as in units={{'{velocity}': '{wanted}'}}."
             )
         raise InputError(
-            f"{shown} {units.text(rate)}, which is unlike: pass another column as velocity."
+            f"{shown} {units.text(rate)}, a different quantity: pass another column as velocity."
         )
 
 
@@ -109,7 +111,7 @@ class _Checks:
         self._variables = tuple(n for n in schema.variable_names if n not in constants)
 
     def library(self, library: AbstractLibrary) -> None:
-        """Check the formulas that the user wrote."""
+        """Check the formulas that the user wrote in the library."""
         for part in all_parts(library):
             for term in part.terms(self._variables) if isinstance(part, Terms) else ():
                 self._checked(term, "library")
@@ -145,7 +147,7 @@ class _Checks:
         self._like([equation.left, equation.right], where)
 
     def _relation(self, text: str) -> None:
-        """Check that the summands of a relation are coefficients in the same unit."""
+        """Check that the coefficients in a relation have the same unit."""
         algebra = self._algebra
 
         def unit_of(equation: str, term: str) -> Unit | None:
@@ -165,8 +167,10 @@ class _Checks:
     def _like(
         self, sides: Sequence[Expression], where: str, unit: Unit | None = None, owner: str = ""
     ) -> None:
-        """Check that all summands have the same unit, or the `unit` of their `owner`. A number
-        before a summand may have any unit, as a coefficient does."""
+        """Check that all summands have the same unit, or the unit `unit` of `owner`.
+
+        A number before a summand may have any unit, like a coefficient.
+        """
         summands = [
             (term, weight in (1.0, -1.0) and term != Number(1.0))
             for side in sides

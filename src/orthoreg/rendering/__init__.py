@@ -1,1 +1,1 @@
-"""Pages and figures from findings and chart data."""
+"""Render findings and chart data as pages and figures."""

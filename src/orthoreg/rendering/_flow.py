@@ -1,18 +1,18 @@
-"""Streamlines of a planar flow, all integrated at once.
+"""Streamlines of a planar flow, integrated all at once.
 
-Matplotlib's `streamplot` integrates lines one by one in Python and draws each arrow as an object,
-which takes ten times as long (0.3 s per panel).
+Matplotlib's `streamplot` integrates lines one by one in Python and draws each arrow as an object.
+That takes ten times as long (0.3 s per panel).
 """
 
 import numpy as np
 from jaxtyping import Complex, Float, Int
 
 _STEP = 0.015  # step along a line, as a share of the panel
-_STEPS = 60  # steps to each side of a seed
-_CELLS = 26  # per side; no two lines pass through the same cell
-_SHORTEST = 10  # steps; a shorter line is not drawn
+_STEPS = 60  # maximum number of steps on each side of a seed
+_CELLS = 26  # cells per side; two lines never share a cell
+_SHORTEST = 10  # minimum number of steps of a line that is drawn
 _HEAD = 0.022  # length of an arrow, in panel heights
-_SEEDS = 13  # per side; a second round with a seed in each cell fills gaps
+_SEEDS = 13  # seeds per side; a second round with a seed in each cell fills gaps
 
 
 def streamlines(
@@ -31,7 +31,7 @@ def streamlines(
     lines = []
     for seeds in (_grid(_SEEDS), _grid(_CELLS)):
         seeds = seeds[[cell not in taken for cell in _cells(seeds).tolist()]]
-        # complex numbers stand for points; each seed is followed both ways at once
+        # points are complex numbers; each seed is followed forwards and backwards at once
         paths, lengths = _follow(direction, np.concatenate([seeds, seeds]))
         cells = _cells(paths).T.tolist()
         for i, j in zip(range(len(seeds)), range(len(seeds), 2 * len(seeds)), strict=True):
@@ -50,8 +50,9 @@ def streamlines(
 def arrowheads(
     lines: list[Float[np.ndarray, "points 2"]], aspect: float
 ) -> Float[np.ndarray, "lines 3 2"]:
-    """Return a triangle in the middle of each line; `aspect` is the width of the panel divided by
-    its height."""
+    """Return a triangle in the middle of each line. `aspect` is the panel's width over its
+    height.
+    """
     scale = np.array([aspect, 1.0])
     middle = np.array([line[len(line) // 2] for line in lines]).reshape(-1, 2) * scale
     before = np.array([line[len(line) // 2 - 1] for line in lines]).reshape(-1, 2) * scale
@@ -63,7 +64,7 @@ def arrowheads(
 
 
 def _grid(side: int) -> Complex[np.ndarray, " seeds"]:
-    """Centres of equal squares, starting from the middle of the panel."""
+    """Return the centres of equal squares, sorted by distance from the middle of the panel."""
     places = (np.arange(side) + 0.5) / side
     seeds = (places[:, None] + 1j * places).ravel()
     away = np.maximum(np.abs(seeds.real - 0.5), np.abs(seeds.imag - 0.5))
@@ -71,7 +72,7 @@ def _grid(side: int) -> Complex[np.ndarray, " seeds"]:
 
 
 def _cells(points: Complex[np.ndarray, "..."]) -> Int[np.ndarray, "..."]:
-    """The index of the cell of each point."""
+    """Return the index of the cell of each point."""
     x, y = np.real(points), np.imag(points)
     x, y = (np.clip(axis * _CELLS, 0, _CELLS - 1).astype(np.int64) for axis in (x, y))
     return x * _CELLS + y
@@ -80,8 +81,11 @@ def _cells(points: Complex[np.ndarray, "..."]) -> Int[np.ndarray, "..."]:
 def _follow(
     direction: Complex[np.ndarray, "rows columns"], seeds: Complex[np.ndarray, " seeds"]
 ) -> tuple[Complex[np.ndarray, "steps seeds"], Int[np.ndarray, " seeds"]]:
-    """Paths of the seeds by the midpoint rule, the second half of them backwards, and the number of
-    points of each before it leaves the square or comes to rest."""
+    """Return paths from the seeds by the midpoint rule, and their numbers of points.
+
+    The second half of the seeds is followed backwards. A path ends where it leaves the square or
+    comes to rest.
+    """
     step = np.where(np.arange(len(seeds)) < len(seeds) // 2, _STEP, -_STEP)
     path = np.empty((_STEPS + 1, len(seeds)), dtype=complex)
     path[0] = here = seeds
@@ -90,7 +94,7 @@ def _follow(
     for k in range(1, _STEPS + 1):
         move = step * _value(direction, here + 0.5 * step * _value(direction, here))
         there = here + move
-        # around a fixed point, directions differ and their mean is short: the line ends
+        # around a fixed point, directions differ, so their mean is short and the line ends
         moves &= (np.abs(move) > 0.3 * _STEP) & (np.abs(there.real - 0.5) <= 0.5)
         moves &= np.abs(there.imag - 0.5) <= 0.5
         here = np.where(moves, there, here)
@@ -105,7 +109,7 @@ def _follow(
 def _value(
     field: Complex[np.ndarray, "rows columns"], points: Complex[np.ndarray, " seeds"]
 ) -> Complex[np.ndarray, " seeds"]:
-    """Bilinear interpolation."""
+    """Return the bilinear interpolation of a field at these points."""
     rows, columns = field.shape
     x, y = np.real(points) * (columns - 1), np.imag(points) * (rows - 1)
     column = np.clip(np.nan_to_num(x), 0, columns - 2).astype(np.int64)
@@ -118,8 +122,11 @@ def _value(
 
 
 def _walk(cells: list[int], taken: set[int], visited: set[int]) -> int:
-    """The number of points of a line before it enters a cell of another line or returns to one of
-    its own cells. Its cells are added to `visited`."""
+    """Return the number of points of a line before it enters a taken cell or returns to one of its
+    own.
+
+    The cells of the line are added to `visited`.
+    """
     last = cells[0]
     for k, cell in enumerate(cells):
         if cell != last:

@@ -1,7 +1,7 @@
-"""Reading and writing tables: conversion of files and frames in many formats to runs.
+"""Read and write tables: convert files and data frames in many formats to runs.
 
 `_text` and `_formats` read a source into a `Table` of raw columns, which `_table` converts to
-numbers. `_runs` sorts rows into runs, and `_repair` repairs runs on request.
+numbers. `_runs` groups rows into runs, and `_repair` repairs runs on request.
 """
 
 from ._choice import COUNTED as COUNTED

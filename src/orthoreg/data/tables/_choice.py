@@ -1,4 +1,6 @@
-"""Arguments of `read_table`: `Format` describes how a table is written, `Choice` its columns."""
+"""Arguments of `read_table`: `Format` describes how a table is written, `Choice` which columns to
+read.
+"""
 
 import io
 import re
@@ -17,10 +19,10 @@ MARKS = (
     "", "-", "--", "na", "n/a", "#n/a", "nan", "null", "none", "nil", "err", "error", "#error",
     "#value!", "#div/0!", "missing", "?", "*", ".",
 )  # fmt: skip
-"""Cells that stand for a missing value, regardless of case."""
+"""Cells that denote a missing value, regardless of case."""
 
 COUNTED = "k"
-"""Name of the row counts of a map without a time column, as in x[k+1]."""
+"""Name of the row number of a map without a time column, as in x[k+1]."""
 
 TIME_UNITS = {
     "ns": (1e-9, "nanoseconds", ("nanosecond", "nanoseconds")),
@@ -42,7 +44,7 @@ _KNOWN = re.compile(
 
 
 def time_unit_in(text: str | None) -> str | None:
-    """Return the unit of time that a text stands for, or None."""
+    """Return the unit of time that a text denotes, or None."""
     word = (text or "").strip()
     word = word if word in TIME_UNITS else word.lower()
     return next(
@@ -53,7 +55,7 @@ def time_unit_in(text: str | None) -> str | None:
 @final
 @dataclass(frozen=True, kw_only=True)
 class Format:
-    """The format of a table (None: detect it), and whether it may be repaired."""
+    """The format of a table, and whether it may be repaired. A format that is None is detected."""
 
     delimiter: str | None = None
     decimal: str | None = None
@@ -82,7 +84,7 @@ class Format:
             try:
                 io.TextIOWrapper(
                     io.BytesIO(), self.encoding
-                )  # refuses codecs of bytes, such as zlib
+                )  # reject codecs of bytes, such as zlib
             except (LookupError, ValueError):
                 raise DataError(
                     f"encoding must be known to Python, such as 'utf-8', 'utf-16' or "
@@ -107,16 +109,19 @@ class Format:
 
     @property
     def marks(self) -> list[str]:
-        """Additional marks of missing values."""
+        """Additional markers of missing values."""
         return [self.missing] if isinstance(self.missing, str) else list(self.missing)
 
     def is_missing(self, text: str) -> bool:
-        """Return whether a cell stands for a missing value."""
+        """Return whether a cell denotes a missing value."""
         return text.lower() in MARKS or text in self.marks
 
 
 def name_and_unit(header: str) -> tuple[str, str | None]:
-    """Return name and unit of 'theta [rad]', 'v (m/s)' or 't / s'; None for no unit."""
+    """Return the name and the unit in 'theta [rad]', 'v (m/s)' or 't / s'.
+
+    The unit is None if absent.
+    """
     header = header.strip()
     # the pattern takes ten times longer than this test, which most cells fail
     has_sign = "[" in header or "(" in header or "/" in header
@@ -128,8 +133,10 @@ def name_and_unit(header: str) -> tuple[str, str | None]:
 
 
 def _without_unit(name: str) -> str:
-    """Return a chosen name without its unit. Text in round brackets is removed only if it is a
-    unit, unlike in 'Position (left)'."""
+    """Return a chosen name without its unit.
+
+    Text in round brackets is removed only if it is a unit, unlike in 'Position (left)'.
+    """
     base, unit = name_and_unit(name)
     return base if not name.strip().endswith(")") or looks_like_unit(unit or "") else name
 
@@ -142,7 +149,7 @@ def looks_like_unit(text: str) -> bool:
 
 @final
 class Columns(NamedTuple):
-    """The chosen columns of a header: index and unit by name, and the names of the others."""
+    """The chosen columns of a header: index and unit by name, and the names of unused columns."""
 
     indices: dict[str, int]
     units: dict[str, str]
@@ -151,11 +158,13 @@ class Columns(NamedTuple):
 
 @final
 class Choice:
-    """The arguments of `read_table`: roles and units of columns, the `form` of the table, and
-    whether its rows are those of a map (`discrete`).
+    """The arguments of `read_table`.
 
-    States and inputs are named as in the header, without units. A `*` in these names stands for the
-    run in columns side by side.
+    These are the roles and units of columns, the `form` of the table, and whether its rows are
+    those of a map (`discrete`).
+
+    States and inputs are named as in the header, without units. A `*` in these names matches the
+    run, for runs in adjacent columns.
     """
 
     def __init__(
@@ -258,7 +267,7 @@ class Choice:
             )
 
     def _check_counted(self) -> None:
-        """Raise DataError if there is no time column, unless rows are steps of a map."""
+        """Raise DataError if there is no time column, unless the rows are steps of a map."""
         if not self.discrete:
             raise DataError(
                 "time must name the column of times. It is optional only for a map, discrete=True."
@@ -284,37 +293,39 @@ class Choice:
 
     @property
     def patterns(self) -> list[str]:
-        """Names with a `*`, which stand for one column per run."""
+        """Names with a `*`, each of which matches one column per run."""
         return [name for name in self.numeric if "*" in name]
 
     @property
     def labels(self) -> tuple[str | None, ...]:
-        """The columns that contain text: names of runs, and of quantities in a long table."""
+        """The columns that contain text: names of runs, and names of quantities in a long table."""
         return (self.group, None if self.form.long is None else self.form.long[0])
 
     @property
     def wanted(self) -> list[str]:
-        """The columns to search for; in a long table, those with names and values."""
+        """The columns to search for. In a long table, these are the columns of names and values."""
         names = self.numeric
         if self.form.long is not None:
             names = [self.time, *self.form.long]
         return list(dict.fromkeys(names + ([self.group] if self.group is not None else [])))
 
     def fits(self, header: Sequence[str]) -> bool:
-        """Return whether a line contains all wanted columns."""
+        """Return whether a header contains all wanted columns."""
         return all(self._matches(name, header) for name in self.wanted)
 
     def count(self, header: Sequence[str]) -> int:
-        """Return the number of wanted columns in a line."""
+        """Return the number of wanted columns in a header."""
         return sum(bool(self._matches(name, header)) for name in self.wanted)
 
     def is_number(self, column: str) -> bool:
-        """Return whether a column of the header was chosen to contain numbers."""
+        """Return whether a column of the header was chosen and must contain numbers."""
         return any(column in (name, self._requested[name]) or name_and_unit(column)[0] == name
                    for name in self.numeric)  # fmt: skip
 
     def locate(self, header: Sequence[Any], source: str) -> "Columns":
-        """Return the columns of a header; columns of a pattern keep their own names."""
+        """Return the chosen columns of a header. Columns that match a pattern keep their own
+        names.
+        """
         known = [str(name).strip() for name in header]
         indices: dict[str, int] = {}
         for name in self.wanted:
@@ -343,18 +354,20 @@ class Choice:
         )
 
     def header_units(self, header: Sequence[Any], indices: dict[str, int]) -> dict[str, str]:
-        """Return the units in the header, or in a row of units, of columns with numbers."""
+        """Return the units of numeric columns, from the header or from a row of units."""
         known = {
             name: name_and_unit(str(header[index]))[1]
             for name, index in indices.items()
-            if index < len(header)  # a row of units may end before the column of runs
+            if index < len(header)  # a row of units may end before the group column
         }
         return {
             name: printable(unit) for name, unit in known.items() if unit and name in self.numeric
         }
 
     def _matches(self, name: str, header: Sequence[str]) -> list[int]:
-        """Return the columns with exactly this name, or else with this name and a unit."""
+        """Return the columns with exactly this name or, if there are none, with this name and a
+        unit.
+        """
         if "*" in name:
             exact = [i for i, column in enumerate(header) if fnmatchcase(column, name)]
         else:

@@ -1,7 +1,7 @@
-"""Detection of the dialect of a text table: header, delimiter, decimal sign and row of units.
+"""Detect the dialect of a text table: header, delimiter, decimal sign and row of units.
 
-Columns are selected by name. The header is therefore the first line that contains all of these
-names when split by one of the delimiters, and the lines above the header are not part of the table.
+Columns are selected by name. The header is therefore the first line that contains all these names
+when it is split by one of the delimiters. The lines above it are not part of the table.
 """
 
 import csv
@@ -18,7 +18,7 @@ from ._table import as_clock, is_number
 DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars", " ": "spaces"}
 COMMENTS = ("#", "%", "//", "!")
 FIRST_LINES = 200
-"""Lines used to detect the dialect."""
+"""Number of lines used to detect the dialect."""
 _COMMA = re.compile(r"[+-]?\d+,\d+([eE][+-]?\d+)?")
 _MAYBE_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+")
 _UNIT = re.compile(r"[\[(]?[^\d\s\[\]()][^\[\]()]{0,15}[\])]?|[\[(][-1]?[\])]")
@@ -27,7 +27,7 @@ _UNIT = re.compile(r"[\[(]?[^\d\s\[\]()][^\[\]()]{0,15}[\])]?|[\[(][-1]?[\])]")
 @final
 @dataclass(frozen=True)
 class Dialect:
-    """Header, delimiter and decimal sign of a table. Rows follow after `skipped` lines."""
+    """Header, delimiter and decimal sign of a table. The rows begin after `skipped` lines."""
 
     delimiter: str
     header: tuple[str, ...]
@@ -38,16 +38,16 @@ class Dialect:
 
 
 def split(lines: Iterator[str], delimiter: str) -> Iterator[list[str]]:
-    """Yield the cells of each line. Spaces as delimiters may repeat."""
+    """Yield the cells of each line. If the delimiter is a space, it may repeat."""
     if delimiter == " ":
         return csv.reader((line.strip() for line in lines), delimiter=" ", skipinitialspace=True)
     return csv.reader(lines, delimiter=delimiter)
 
 
 def is_comment(cells: Sequence[str], header: Sequence[str], choice: Choice) -> bool:
-    """Return whether a line is a comment, that is, begins with a sign that cannot begin a number.
+    """Return whether a line is a comment, which begins with a sign that cannot begin a number.
 
-    A complete row may begin with such a sign if its first column does not contain numbers.
+    A complete row may begin with such a sign if its first column was not chosen as numbers.
     """
     if choice.form.comment is not None:
         return cells[0].lstrip().startswith(choice.form.comment)
@@ -58,7 +58,7 @@ def is_comment(cells: Sequence[str], header: Sequence[str], choice: Choice) -> b
 
 
 def find_dialect(lines: Sequence[str], choice: Choice, source: str) -> Dialect:
-    """Return the dialect of a table with these first lines."""
+    """Return the dialect of a table that begins with these lines."""
     signs = list(DELIMITERS) if choice.form.delimiter is None else [choice.form.delimiter]
     dialect = _first_header(lines, signs, choice)
     if dialect is None and choice.form.delimiter is not None:
@@ -115,7 +115,7 @@ def _first_header(
 
 
 def _with_and_without_mark(line: str, form: Format) -> list[str]:
-    """Return a line, and the line without a comment sign: '# t x v' is a header."""
+    """Return a line, and the same line without its comment sign: '# t x v' is a header."""
     text = line.strip("\r\n")
     marks = COMMENTS if form.comment is None else (form.comment,)
     mark = next((mark for mark in marks if text.lstrip().startswith(mark)), None)
@@ -125,7 +125,7 @@ def _with_and_without_mark(line: str, form: Format) -> list[str]:
 def _likely_header(
     lines: Sequence[str], delimiters: Sequence[str], choice: Choice, source: str
 ) -> Dialect:
-    """Return the line with most of the wanted names, for an error message.
+    """Return the line with most of the wanted names, for use in an error message.
 
     If no line contains a wanted name, return the first line that is not a comment.
     """
@@ -171,13 +171,13 @@ def _likely_header(
 
 
 def _agrees(header: Dialect, lines: Sequence[str]) -> bool:
-    """Return whether header and following line have the same number of cells, at least two."""
+    """Return whether the header and the next line have the same number of cells, at least two."""
     below = next(_split_each(lines, header.skipped, header.delimiter), None)
     return below is not None and 1 < len(header.header) == len(below[1])
 
 
 def _refuse_delimiter(lines: Sequence[str], choice: Choice, source: str) -> None:
-    """Raise an error if another delimiter than the one requested would find the columns."""
+    """Raise an error if another delimiter than the requested one would find the columns."""
     other = _first_header(lines, list(DELIMITERS), choice)
     if other is not None:
         raise DataError(
@@ -202,7 +202,9 @@ def _split_each(lines: Sequence[str], skipped: int, sign: str) -> Iterator[tuple
 
 
 def _unit_row(rows: list[list[str]], numeric: list[int], form: Format) -> tuple[str, ...]:
-    """Return the first row if it contains units: text in all columns that have numbers below."""
+    """Return the first row if it contains units: text in every numeric column, with numbers
+    below.
+    """
     if len(rows) < 2 or max(numeric) >= min(len(rows[0]), len(rows[1])):
         return ()
     first, second = ([row[index] for index in numeric] for row in rows[:2])
@@ -212,8 +214,11 @@ def _unit_row(rows: list[list[str]], numeric: list[int], form: Format) -> tuple[
 
 
 def _decimal(rows: list[list[str]], numeric: list[int], delimiter: str) -> str:
-    """Return a comma if no number has a point and at least one number has a comma that cannot
-    separate thousands."""
+    """Return ',' or '.' as the decimal sign.
+
+    It is ',' if no number has a point and at least one number has a comma that cannot separate
+    thousands.
+    """
     if delimiter == ",":
         return "."
     cells = [row[index] for row in rows for index in numeric if index < len(row)]

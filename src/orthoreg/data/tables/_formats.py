@@ -1,7 +1,8 @@
-"""Parquet, Feather, Arrow and Excel files, and tables in memory.
+"""Read Parquet, Feather, Arrow and Excel files, and tables in memory.
 
-Only the chosen columns of columnar files are read. Tables in memory (frames of pandas and polars,
-Arrow tables, xarray datasets, dicts) are recognised by their attributes, without imports.
+From columnar files, only the chosen columns are read. Tables in memory (frames of pandas and
+polars, Arrow tables, xarray datasets, dicts) are recognised by their attributes, so that none of
+these packages is imported.
 """
 
 import datetime
@@ -60,7 +61,7 @@ def read_columnar(file: Path, choice: Choice) -> Table:
 
 
 def check_columns(file: Path, n_rows: int, n_columns: int) -> None:
-    """Raise an error if columns of numbers would take implausibly more memory than their file."""
+    """Raise an error if the columns would take implausibly more memory than their file."""
     limit = max_unpacked(size_of(file))
     if 8 * n_rows * n_columns > limit:
         raise too_large(file.name, limit)
@@ -79,7 +80,9 @@ def from_arrow(table: Any, header: list[str], columns: Columns, source: str) -> 
 
 
 def _as_array(column: Any) -> np.ndarray:
-    """Return a column as an array. Times with a zone are in UTC; decimals become floats."""
+    """Return a column as an array. Times with a time zone are converted to UTC, decimals to
+    floats.
+    """
     import pyarrow
 
     kind = column.type
@@ -95,7 +98,7 @@ def _as_array(column: Any) -> np.ndarray:
 
 
 def _ipc_header(pyarrow: Any, stream: Any) -> tuple[list[str], bool]:
-    """Return the names of the columns of an Arrow file, and whether it is in the stream format."""
+    """Return the column names of an Arrow file, and whether it is in the stream format."""
     start = stream.read(4)
     stream.seek(0)
     if start == b"FEA1":
@@ -118,12 +121,12 @@ def is_frame(value: Any) -> bool:
 
 def read_frame(frame: Any, choice: Choice) -> Table:
     """Return the chosen columns of a table in memory."""
-    if hasattr(frame, "data_vars"):  # xarray: coordinates become columns
+    if hasattr(frame, "data_vars"):  # xarray dataset; its coordinates become columns
         frame = frame.to_dataframe().reset_index()
     if hasattr(frame, "column_names") and hasattr(frame, "column"):  # Arrow
         header = list(frame.column_names)
         return from_arrow(frame, header, choice.locate(header, FRAME_NAME), FRAME_NAME)
-    if isinstance(frame, np.ndarray):  # structured, as from numpy.genfromtxt(names=True)
+    if isinstance(frame, np.ndarray):  # structured array, as from numpy.genfromtxt(names=True)
         frame = {name: frame[name] for name in frame.dtype.names or ()}
     names = list(frame) if isinstance(frame, Mapping) else list(frame.columns)
     header = [str(name) for name in names]
@@ -140,7 +143,7 @@ def read_frame(frame: Any, choice: Choice) -> Table:
 
 
 def _column_of(column: Any) -> np.ndarray:
-    """Return a column as an array, with dates in UTC."""
+    """Return a column as an array, with dates converted to UTC."""
     zone = getattr(getattr(column, "dtype", None), "tz", None)
     if zone is not None and hasattr(column, "dt"):
         column = column.dt.tz_convert("UTC").dt.tz_localize(None)
@@ -150,11 +153,11 @@ def _column_of(column: Any) -> np.ndarray:
 
 
 EXCEL_SUFFIXES = (".xlsx", ".xlsm")
-_HEADER_ROWS = 200  # rows that are searched for the header
+_HEADER_ROWS = 200  # number of rows in which to search for the header
 
 
 def read_excel(file: Path, choice: Choice) -> Table:
-    """Return the chosen columns of a sheet, by default the first."""
+    """Return the chosen columns of a sheet, by default the first sheet."""
     try:
         from openpyxl import load_workbook
     except ImportError:
@@ -203,7 +206,7 @@ def _opened(book: Any, name: str, source: str) -> Any:
 
 
 def _sheet_header(sheet: Any, choice: Choice, source: str) -> tuple[list[str], int]:
-    """Return the first row with all names, or else the first row that is not empty."""
+    """Return the first row with all names or, if there is none, the first row that is not empty."""
     first = None
     for number, cells in _sheet_rows(sheet, source, 1, 0, _HEADER_ROWS):
         while cells and not cells[-1]:
@@ -219,7 +222,7 @@ def _sheet_header(sheet: Any, choice: Choice, source: str) -> tuple[list[str], i
 def _sheet_rows(
     sheet: Any, source: str, start: int, width: int, max_rows: int | None = None
 ) -> Iterator[Any]:
-    """Yield number and cells, as text, of each row that is not empty."""
+    """Yield the number and the cells, as text, of each row that is not empty."""
     last = None if max_rows is None else start + max_rows - 1
     with reading(source, "Excel"):
         rows = sheet.iter_rows(min_row=start, max_row=last, max_col=width or None, values_only=True)

@@ -1,6 +1,9 @@
-"""`read_table`: one or many files or frames as one dataset, at once or in chunks; `write_table`.
+"""`read_table` and `write_table`.
 
-Reading in chunks first builds an index of the runs. Chunks of whole runs are then read on demand.
+One or many files or frames become one dataset, read at once or in chunks.
+
+For reading in chunks, a first pass builds an index of the runs. Chunks of whole runs are then read
+on demand.
 """
 
 import csv
@@ -38,7 +41,7 @@ from ._formats import COLUMNAR_SUFFIXES, FRAME_NAME, from_arrow, is_frame
 from ._runs import PACKED_SUFFIXES, SourceNumbers, dataset_of, source_numbers, table_numbers
 
 MAX_BYTES_AT_ONCE = 2 << 30
-"""Total size of the files above which tables are read in chunks by default."""
+"""Total size of files above which tables are read in chunks by default."""
 
 
 def read_table(
@@ -74,74 +77,75 @@ def read_table(
     Parameters
     ----------
     path
-        a file (CSV, compressed or not, Excel, Parquet, Feather or Arrow), or a table in memory: a
-        pandas or polars frame, an Arrow table, an xarray dataset or a dict of columns. A list, or a
-        pattern such as 'runs/*.csv', gives several tables, each a run named after its file. Remote
-        files are read through fsspec by their addresses, such as 's3://bucket/runs/*.parquet'.
+        a file (CSV, optionally compressed, Excel, Parquet, Feather or Arrow), or a table in memory:
+        a pandas or polars frame, an Arrow table, an xarray dataset or a dict of columns. A list, or
+        a pattern such as 'runs/*.csv', gives several tables, each a run named after its file.
+        Remote files are read through fsspec by their addresses, such as
+        's3://bucket/runs/*.parquet'.
     time
-        the column of times. Dates, clock times, durations and counts since 1970 become seconds
-        since the first time, or `time_unit`. For a map (`discrete=True`), it may be omitted; row
-        numbers then serve as times.
+        the column of times. Dates, clock times, durations and counts since 1970 become times since
+        the first row, in seconds or `time_unit`. For a map (`discrete=True`), it may be omitted;
+        row numbers then serve as times.
     states
-        the columns of states. `theta_*` stands for runs side by side in theta_1, theta_2.
+        the columns of states. `theta_*` matches runs in adjacent columns theta_1, theta_2.
     inputs
         the columns of inputs.
     group
-        the column that identifies the run; rows of a run need not be consecutive.
+        the column that identifies the run. The rows of a run need not be consecutive.
     positions
-        columns whose velocities are states too. With {"theta": "omega"} the velocity is the column
-        omega. Otherwise it is named theta_dot and estimated from the positions. The states are the
-        positions, their velocities, then the columns of `states`.
+        columns whose velocities are states too. With {"theta": "omega"}, the velocity is the column
+        omega. Otherwise, the velocity theta_dot is estimated from the positions. The states are the
+        positions, their velocities, then the columns in `states`.
     order
         order of the equations of the positions. With order 3, theta_ddot is a state too.
     hidden
-        names of states without a column, which a fit estimates. They come last.
+        names of states without a column. A fit estimates them. They come last.
     derivatives
         columns with the derivative of each state, in the order of `states`.
     units
-        units by column. Units in the header, `theta [rad]` or `v (m/s)`, are read; the column is
-        then named theta. A column with another unit in the header is converted (requires the extra
-        `units`).
+        units by column. Units in the header, as in `theta [rad]` or `v (m/s)`, are recognised; the
+        column is then named theta. A column whose header has another unit is converted (requires
+        the extra `units`).
     delimiter, decimal, encoding, comment
-        format of a text file. Detected if omitted.
+        format of a text file; detected if omitted.
     missing
-        additional marks of missing values.
+        additional markers of missing values.
     date_format
         format of dates, as in `datetime.strptime`.
     time_unit
-        unit of time in the data, and therefore of all rates: 'ns', 'us', 'ms', 's', 'min', 'h' or
+        unit of time for the data and therefore for all rates: 'ns', 'us', 'ms', 's', 'min', 'h' or
         'd'. Dates, durations and numbers with a unit in the header are converted. Other numbers
         must be in this unit.
     sheet
         sheet of an Excel file.
     long
-        the columns with names and values of quantities: ("sensor", "reading").
+        the columns of names and of values in a long table: ("sensor", "reading").
     repair
         repair rows and note all changes: leave out rows with missing values, sort times, average
         rows with equal times, and cut runs where times restart and at gaps longer than `gap` time
-        steps. By default, the first invalid row is an error.
+        steps. By default, the first invalid row raises an error.
     fill
-        repair, and interpolate values that are missing between measured values, for sensors with
+        repair, and interpolate missing values between measured values. Useful for sensors with
         different sampling times.
     gap
-        see `repair`.
+        multiple of the time step above which `repair` cuts a run.
     chunks
         number of rows per chunk of whole runs, True for the default number, False to read
-        everything at once. With None, tables of more than 2 GiB are read in chunks. The rows of a
-        run must be consecutive in its file.
+        everything at once. If None, tables of more than 2 GiB are read in chunks. The rows of a run
+        must be consecutive in its file.
     discrete
         whether the system is a map x[k+1] = f(x[k], u[k]) from row to row. Steps must then be
-        equal; with `repair`, runs are cut where rows are missing.
+        equal. With `repair`, runs are cut where rows are missing.
     covariates
         columns that are constant within each run, such as a length. Covariates do not occur in any
-        term. A fit with constants per run tests whether these constants follow from covariates.
-        Cells may be empty.
+        term. A fit with constants per run tests whether these constants depend on covariates. Cells
+        may be empty.
 
     Returns
     -------
     data
-        a `Dataset`, or a `ChunkedDataset` if it is read in chunks or is a Dask DataFrame. Its
-        `notes` state what was detected.
+        a `Dataset`, or a `ChunkedDataset` if the table is read in chunks or is a Dask DataFrame.
+        Its `notes` state what was detected.
 
     Examples
     --------
@@ -165,7 +169,7 @@ def read_table(
     if is_dask(path) and hasattr(path, "columns"):
         _refuse_hidden(choice)
         if choice.is_counted:
-            raise DataError("time must name a column: a Dask DataFrame has no order of rows.")
+            raise DataError("time must name a column: the rows of a Dask DataFrame have no order.")
         return read_dask(path, choice)
     sources = _sources(path)
     labels = _labels(sources)
@@ -184,7 +188,7 @@ def _refuse_hidden(choice: Choice) -> None:
 
 
 def _sources(path: Any) -> list[Any]:
-    """Return files or frames as a list."""
+    """Return the files or frames as a list."""
     if is_frame(path):
         return [path]
     if files := arrow_files(path):
@@ -197,14 +201,14 @@ def _sources(path: Any) -> list[Any]:
         os.fspath(path)
     except TypeError:
         raise DataError(
-            f"path must be that of a file, or a table: a frame, an xarray dataset or a dict of "
-            f"columns; got {type(path).__name__}."
+            "path must be a file name or a table (a frame, an xarray dataset or a dict of "
+            f"columns); got {type(path).__name__}."
         ) from None
     return files_of(path)
 
 
 def _chunk_rows(chunks: bool | int | None, sources: Sequence[Any]) -> int | None:
-    """Return the number of rows of a chunk, or None to read all at once."""
+    """Return the number of rows per chunk, or None to read everything at once."""
     if chunks is None:
         files = [source for source in sources if isinstance(source, Path | str)]
         return CHUNK if sum(size_of(file) for file in files) > MAX_BYTES_AT_ONCE else None
@@ -221,7 +225,7 @@ def _chunk_rows(chunks: bool | int | None, sources: Sequence[Any]) -> int | None
 
 
 def _labels(sources: Sequence[Any]) -> list[str]:
-    """Return a name for each source: the file name, with the folder if names repeat."""
+    """Return a name for each source: the file name, with its folder if names repeat."""
     names = [
         _stem(source) if isinstance(source, Path | str) else str(i)
         for i, source in enumerate(sources)
@@ -237,7 +241,7 @@ def _labels(sources: Sequence[Any]) -> list[str]:
 
 
 def _stem(file: File) -> str:
-    """Return the name of a file without the suffixes of its format and compression."""
+    """Return a file name without the suffixes of its format and compression."""
     name = Path(name_of(file))
     return Path(name.stem).stem if name.suffix.lower() in PACKED_SUFFIXES else name.stem
 
@@ -264,7 +268,7 @@ def write_table(path: str | os.PathLike[str], columns: Mapping[str, np.ndarray])
 
 # -- chunks ------------------------------------------------------------------------------------
 
-_BATCH = 2**16  # rows that are decoded together
+_BATCH = 2**16  # number of rows that are decoded together
 
 
 @final
@@ -281,7 +285,7 @@ class Piece:
 @final
 @dataclass(frozen=True, eq=False)
 class TableReader:
-    """Reads pieces of files as a `Dataset`, without estimated velocities."""
+    """Read pieces of files as datasets without estimated velocities."""
 
     choice: Choice
     source: str
@@ -335,7 +339,7 @@ def read_chunks(
 
 
 def _with_velocities(data: ChunkedDataset, choice: Choice, source: str) -> ChunkedDataset:
-    """Return the data with estimated velocities, by a polynomial chosen on the sample."""
+    """Return the data with velocities estimated by a polynomial that is chosen on the sample."""
     if not choice.positions:
         return data
     sample = data.sample
@@ -347,7 +351,7 @@ def _with_velocities(data: ChunkedDataset, choice: Choice, source: str) -> Chunk
 def read_dask(frame: Any, choice: Choice) -> ChunkedDataset:
     """Return the runs of a Dask DataFrame, one chunk per partition.
 
-    If runs extend over partitions, Dask first collects the rows of each run. Without a group, each
+    If a run extends over several partitions, Dask first collects its rows. Without a group, each
     partition is a run.
     """
     read = partial(_read_partition, choice)
@@ -366,7 +370,7 @@ def read_dask(frame: Any, choice: Choice) -> ChunkedDataset:
 
 
 def _read_partition(choice: Choice, frame: Any, *, is_mixed: bool = False) -> Dataset | None:
-    """Return the runs of a partition; `is_mixed` if Dask has changed the order of its rows."""
+    """Return the runs of a partition. `is_mixed` is true if Dask has changed the order of rows."""
     if not len(frame):
         return None
     if is_mixed:
@@ -388,7 +392,9 @@ def _add_rates(
 def _index(
     read: TableReader, rows: int, item: tuple[File, str]
 ) -> tuple[list[tuple[Piece, Int[np.ndarray, " _"]]], int]:
-    """Return the pieces of a file with the lengths of their runs, and the number of runs cut."""
+    """Return the pieces of a file with the lengths of their runs, and the number of runs that were
+    cut.
+    """
     file, label = item
     choice = read.choice
     is_parquet = COLUMNAR_SUFFIXES.get(_suffix(file)) == "Parquet"
@@ -471,9 +477,9 @@ class _Parquet:
         return pyarrow.Table.from_batches(batches)
 
     def cuts(self, starts: Int[np.ndarray, " bounds"], rows: int) -> list[int]:
-        """Return where to cut runs with these starts into pieces of about `rows` rows.
+        """Return the run indices at which to cut the file into pieces of about `rows` rows.
 
-        Pieces start at row groups, so that no row group is read twice, and contain at least as many
+        Pieces begin at row groups, so that no row group is read twice. They have at least as many
         rows as the largest row group.
         """
         boundaries = np.unique([0, *np.searchsorted(starts, self._ends), len(starts) - 1])
@@ -481,7 +487,9 @@ class _Parquet:
         return boundaries[edges].tolist()
 
     def run_starts(self, choice: Choice, name: str) -> Int[np.ndarray, " bounds"]:
-        """Return the first row of each run, and the number of rows, from the group column."""
+        """Return the first row of each run, followed by the number of rows, from the group
+        column.
+        """
         import pyarrow
         import pyarrow.compute
 

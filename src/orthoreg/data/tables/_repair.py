@@ -1,9 +1,8 @@
-"""Repairs of runs, applied only on request and noted with their counts.
+"""Repair runs on request, and note the number of changes.
 
-The order is: rows with missing values are left out; runs are cut where times restart, and otherwise
-sorted; rows with equal times are averaged; runs are cut at gaps. On further request, missing values
-are interpolated smoothly. This option is for sensors with different sampling times, which otherwise
-share few rows.
+The steps are, in this order: leave out rows with missing values; cut runs where times restart, or
+else sort them; average rows with equal times; cut runs at gaps. `fill` also interpolates missing
+values, for sensors with different sampling times, which otherwise share few rows.
 """
 
 import warnings
@@ -26,7 +25,7 @@ from .._schema import Note
 @final
 @dataclass(frozen=True, eq=False)
 class Runs:
-    """Rows of all runs, one run after the other; `rows` are their numbers in the table."""
+    """Rows of all runs, one run after the other. `rows` are their row numbers in the table."""
 
     times: Float[np.ndarray, " N"]
     values: Float[np.ndarray, "N k"]
@@ -35,7 +34,7 @@ class Runs:
     labels: tuple[str, ...]
 
     def stretches(self) -> Iterator[tuple[str, "slice[int, int, None]"]]:
-        """Yield label and rows of each run."""
+        """Yield the label and the slice of rows of each run."""
         stops = np.cumsum(self.lengths)
         for label, length, stop in zip(self.labels, self.lengths, stops, strict=True):
             yield label, slice(int(stop - length), int(stop))
@@ -50,7 +49,7 @@ def repair_runs(
     grouped: bool,
     source: str,
 ) -> tuple[Runs, tuple[Note, ...]]:
-    """Return the runs after all repairs, with notes on them."""
+    """Return the runs after all repairs, and notes on the repairs."""
     runs, notes = _complete_rows(runs, time_name, names, source)
     pieces: list[tuple[str, np.ndarray]] = []
     counts: Counter[str] = Counter()
@@ -83,14 +82,14 @@ def repair_runs(
 def _split_at_gaps(
     times: Float[np.ndarray, " T"], rows: Int[np.ndarray, " r"], gap: float | int
 ) -> list[Int[np.ndarray, " _"]]:
-    """Return the time-ordered rows, split at gaps."""
+    """Return `rows`, which are ordered by time, split at gaps."""
     distinct = np.unique(times[rows])
     gap_times = distinct[np.flatnonzero(is_gap(distinct, gap))]
     return np.split(rows, np.searchsorted(times[rows], gap_times, side="right"))
 
 
 def cut_at_missing_rows(runs: Runs) -> tuple[Runs, tuple[Note, ...]]:
-    """Return the runs of a map, cut at steps of two or more rows, with a note."""
+    """Return the runs of a map, cut where steps are two or more rows long, and a note."""
     stretches = list(runs.stretches())
     steps = np.concatenate([np.diff(runs.times[rows]) for _, rows in stretches])
     if not len(steps):
@@ -115,7 +114,7 @@ def cut_at_missing_rows(runs: Runs) -> tuple[Runs, tuple[Note, ...]]:
 
 
 def warn_of_gaps(runs: Runs, multiple: float | int, time_name: str, source: str) -> None:
-    """Warn about gaps in time, which remain in the data."""
+    """Warn about gaps in time. They remain in the data."""
     count, first_time = 0, 0.0
     for _, part in runs.stretches():
         gap_rows = np.flatnonzero(is_gap(runs.times[part], multiple))
@@ -135,7 +134,7 @@ def warn_of_gaps(runs: Runs, multiple: float | int, time_name: str, source: str)
 def _complete_rows(
     runs: Runs, time_name: str, names: Sequence[str], source: str
 ) -> tuple[Runs, tuple[Note, ...]]:
-    """Return the runs without rows in which a value is missing or not finite."""
+    """Return the runs without rows in which a value is missing or not finite, and notes."""
     is_missing = ~np.isfinite(np.column_stack([runs.times, runs.values]))
     is_complete = np.logical_not(is_missing.any(axis=1))
     if is_complete.all():
@@ -143,8 +142,8 @@ def _complete_rows(
     if not is_complete.any():
         column = (time_name, *names)[int(np.argmax(is_missing.sum(axis=0)))]
         raise DataError(
-            f"{source}: no row has values in all columns; '{column}' lacks most. Omit it, or "
-            f"pass fill=True."
+            f"{source}: no row has values in all columns; '{column}' lacks most values. Omit it, "
+            "or pass fill=True."
         )
     counts_text = _counts_by_column(is_missing.sum(axis=0).tolist(), (time_name, *names))
     n_removed = int((~is_complete).sum())
@@ -165,7 +164,9 @@ def _complete_rows(
 def ordered(
     times: Float[np.ndarray, " T"],
 ) -> tuple[Int[np.ndarray, " T"], Int[np.ndarray, " cuts"], int]:
-    """Return the order of rows in time, the cuts where times restart, and how many rows moved."""
+    """Return the order of rows in time, the cuts where times restart, and the number of moved
+    rows.
+    """
     order = np.arange(len(times))
     back = 1 + np.flatnonzero(np.diff(times) < 0)
     if not back.size or restarts(times, back).all():
@@ -180,12 +181,15 @@ def _check_one_run(times: Float[np.ndarray, " T"], time_name: str, source: str) 
     if len(counts) > 1 and np.mean(counts > 1) > 0.5:
         raise DataError(
             f"{source}: most values of '{time_name}' occur more than once, as in a table of "
-            f"several runs, which must not be averaged: pass group=..., which identifies the run."
+            "several runs, which must not be averaged: pass group=..., the column that identifies "
+            "the run."
         )
 
 
 def _averaged(runs: Runs, pieces: list[tuple[str, np.ndarray]]) -> tuple[Runs, int]:
-    """Return the pieces as runs, with rows of the same time averaged."""
+    """Return the pieces as runs in which rows with equal times are averaged, and the number of
+    averaged rows.
+    """
     rows = np.concatenate([piece for _, piece in pieces])
     lengths = np.array([len(piece) for _, piece in pieces])
     run = np.repeat(np.arange(len(pieces)), lengths)
@@ -225,7 +229,7 @@ def _count(count: int, noun: str) -> str:
 
 
 def fill(runs: Runs, names: Sequence[str], gap: float | int) -> tuple[Runs, tuple[Note, ...]]:
-    """Return the runs with missing values between two measured values interpolated.
+    """Return the runs with missing values interpolated between measured values, and notes.
 
     Gaps in a column may be at most `gap` times its median step.
     """
@@ -236,10 +240,10 @@ def fill(runs: Runs, names: Sequence[str], gap: float | int) -> tuple[Runs, tupl
 def bridge(
     runs: Runs, names: Sequence[str], states: Sequence[int]
 ) -> tuple[Runs, tuple[Note, ...]]:
-    """Return the runs with short gaps (up to three values) filled in rows with a measured state.
+    """Return the runs with short gaps (up to three values) filled, in rows with a measured
+    state.
 
-    If a column lacks many values, nothing is filled in, because its sensor has its own sampling
-    times.
+    A column that lacks many values is left as it is, because its sensor has its own sampling times.
     """
     has_state = np.asarray(np.isfinite(runs.values[:, list(states)]).any(axis=1))
     share = np.isfinite(runs.values[has_state]).sum(axis=0) / max(int(has_state.sum()), 1)
@@ -254,7 +258,7 @@ def bridge(
 def _with_values(
     runs: Runs, values: Float[np.ndarray, "N k"], names: Sequence[str], code: str, text: str
 ) -> tuple[Runs, tuple[Note, ...]]:
-    """Return the runs with these values, and a note with the number of new values per column."""
+    """Return the runs with these values, and a note on the number of new values per column."""
     counts = np.sum(np.isfinite(values) & ~np.isfinite(runs.values), axis=0).tolist()
     if not any(counts):
         return runs, ()
@@ -268,7 +272,7 @@ def _counts_by_column(counts: Sequence[int], names: Sequence[str]) -> str:
 
 
 def _interpolated(runs: Runs, gap: float | int) -> Float[np.ndarray, "N k"]:
-    """Return the values with short gaps in the columns of each run interpolated."""
+    """Return the values with short gaps interpolated in the columns of each run."""
     values = runs.values.copy()
     for _, part in runs.stretches():
         rows = part.start + np.flatnonzero(np.isfinite(runs.times[part]))
@@ -282,7 +286,7 @@ def _interpolated(runs: Runs, gap: float | int) -> Float[np.ndarray, "N k"]:
 def _filled(
     times: Float[np.ndarray, " T"], values: Float[np.ndarray, " T"], gap: float | int
 ) -> Float[np.ndarray, " T"]:
-    """Return a column of a run, in order of time, with missing values interpolated."""
+    """Return a column of a run, ordered by time, with missing values interpolated."""
     from scipy.interpolate import CubicSpline
 
     known = np.isfinite(values)

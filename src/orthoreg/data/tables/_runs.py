@@ -1,4 +1,4 @@
-"""Conversion of tables of any format and layout to numbers, runs and a `Dataset`."""
+"""Convert tables of any format and layout to numbers, runs and a `Dataset`."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -30,13 +30,13 @@ from ._repair import Runs, bridge, cut_at_missing_rows, fill, repair_runs, warn_
 from ._table import Table, numbers_of, text_of, times_of
 from ._text import read_csv
 
-_DECIMAL = re.compile(r"(.*/)?([+-]?\d+)(?:\.(\d*))?")  # of a run, after the name of its file
+_DECIMAL = re.compile(r"(.*/)?([+-]?\d+)(?:\.(\d*))?")  # a number after an optional file name
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Stretches:
-    """The run label of each stretch of rows with the same label."""
+    """Run labels of stretches of rows. All rows of a stretch have the same label."""
 
     labels: tuple[str, ...]
     lengths: Int[np.ndarray, " S"]
@@ -45,7 +45,7 @@ class Stretches:
 @final
 @dataclass(frozen=True, eq=False)
 class SourceNumbers:
-    """Numbers of a source: times, the columns of `names`, and the labels of the rows' runs."""
+    """Numbers of a source: times, the columns in `names`, and the run labels of the rows."""
 
     times: Float[np.ndarray, " N"]
     values: Float[np.ndarray, "N k"]
@@ -60,7 +60,7 @@ class SourceNumbers:
 def table_numbers(table: Table, choice: Choice) -> SourceNumbers:
     """Return the numbers of a table.
 
-    Dates and durations become seconds or the requested unit of time.
+    Dates and durations become numbers in seconds or in the requested unit of time.
     """
     group = RUN if choice.patterns else choice.group
     keys = None if group is None else _keys(table, group)
@@ -128,8 +128,11 @@ def _converted(
 def _conversion(
     name: str, written: str | None, choice: Choice
 ) -> tuple[float, float, tuple[Note, ...]]:
-    """Return the factor and the offset that convert a column from the unit in the header to the
-    requested unit, and a note. A text that is not a known unit is replaced without a conversion."""
+    """Return the factor and the offset that convert a column to the requested unit, and a note.
+
+    The unit in the header is converted. If it is not a known unit, it is replaced without
+    conversion.
+    """
     wanted = choice.units.get(name)
     if wanted is None or written is None or written == wanted:
         return 1.0, 0.0, ()
@@ -147,7 +150,7 @@ def _conversion(
 
 
 def _keys(table: Table, group: str) -> Stretches:
-    """Return the run labels of stretches of rows; every row must have a label."""
+    """Return the run labels of stretches of rows. Every row must have a label."""
     cells = table.columns[group]
     if cells.dtype.kind == "O":
         cells = np.array([text_of(cell) for cell in cells.tolist()], dtype=str)
@@ -236,7 +239,7 @@ def dataset_of(
 
 
 def _counted(runs: Runs) -> Runs:
-    """Return runs whose times are the numbers of their rows."""
+    """Return the runs with the row number in the run as the time."""
     first = np.repeat(np.cumsum(runs.lengths) - runs.lengths, runs.lengths)
     return replace(runs, times=np.arange(len(runs.times)) - first.astype(float))
 
@@ -250,7 +253,7 @@ def _repaired(
     if choice.form.fill:
         runs, notes = fill(runs, names, gap)
     bridged: tuple[Note, ...] = ()
-    if not choice.discrete:  # rows of a map lie on no curve
+    if not choice.discrete:  # rows of a map are not on a smooth curve
         runs, bridged = bridge(runs, names, states)
     is_new = np.isfinite(runs.values) & ~np.isfinite(measured.values)
     by_table_row = np.empty_like(is_new)
@@ -261,7 +264,7 @@ def _repaired(
 
 
 def _joined(parts: Sequence[SourceNumbers], labels: Sequence[str]) -> Runs:
-    """Return the runs of all sources, without a copy if there is one."""
+    """Return the runs of all sources. A single source is not copied."""
     if len(parts) == 1:
         return sort_into_runs(parts[0].times, parts[0].values, parts[0].keys)
     names: list[str] = []
@@ -278,7 +281,7 @@ def _joined(parts: Sequence[SourceNumbers], labels: Sequence[str]) -> Runs:
 
 
 def sort_into_runs(times: Times, values: Float[np.ndarray, "N k"], keys: Stretches | None) -> Runs:
-    """Return rows with the same label as a run, in the order of their first rows.
+    """Return the rows as runs, one for each label, in the order of their first rows.
 
     Nothing is copied if the rows of each run are consecutive.
     """
@@ -298,7 +301,7 @@ def sort_into_runs(times: Times, values: Float[np.ndarray, "N k"], keys: Stretch
 
 
 def short_labels(labels: Sequence[str]) -> tuple[str, ...]:
-    """Return labels of a numeric column without trailing zeros.
+    """Return the labels of runs from a numeric column without trailing zeros.
 
     The labels are unchanged if any label is not a decimal number, or if two runs would get the same
     label.
@@ -317,8 +320,10 @@ def short_labels(labels: Sequence[str]) -> tuple[str, ...]:
 
 
 def merged(notes: Sequence[tuple[Note, ...]]) -> tuple[Note, ...]:
-    """Return the notes on several sources without repetition, with the number of sources if it is
-    not all."""
+    """Return the notes on several sources without repetition.
+
+    A note on some of the sources states how many.
+    """
     counts: dict[Note, int] = {}
     for part in notes:
         for note in part:
@@ -332,7 +337,7 @@ def merged(notes: Sequence[tuple[Note, ...]]) -> tuple[Note, ...]:
 
 
 def _row_locator(parts: Sequence[SourceNumbers]) -> Callable[[int], tuple[str, int]]:
-    """Return a function that maps a row of all sources to its source and its number there."""
+    """Return a function that maps a row of all sources to its source and its row number there."""
     starts: Int[np.ndarray, " parts"] = np.cumsum([0, *(len(part.times) for part in parts)])
 
     def row_in_source(row: int) -> tuple[str, int]:
@@ -382,13 +387,14 @@ def _file_table(source: Path, choice: Choice) -> Table:
 
 
 RUN = "\0run"
-"""Name of the column of runs if the layout identifies the runs."""
+"""Name of the group column if the layout of the table identifies the runs."""
 
 
 def from_long(table: Table, choice: Choice) -> Table:
-    """Return a table with one row per time and quantity as one row per time.
+    """Return a long table, with one row per time and quantity, as a table with one row per time.
 
-    Quantities that were not measured at a time are missing there."""
+    Quantities that were not measured at a time are missing in its row.
+    """
     assert choice.form.long is not None
     variable, value = choice.form.long
     quantity = np.array([text_of(cell) for cell in table.columns[variable].tolist()])
@@ -399,7 +405,7 @@ def from_long(table: Table, choice: Choice) -> Table:
         _, codes = np.unique(key.astype(str) if key.dtype.kind == "O" else key, return_inverse=True)
         row_key = row_key * (codes.max(initial=0) + 1) + codes
     _, first, time_index = np.unique(row_key, return_index=True, return_inverse=True)
-    order = np.argsort(np.argsort(first))  # rows in the order in which they appear
+    order = np.argsort(np.argsort(first))  # order of first appearance
     time_index, first = order[time_index], np.sort(first)
     known = list(dict.fromkeys(quantity.tolist()))
     columns = {choice.time: times[first]}
@@ -423,8 +429,8 @@ def from_long(table: Table, choice: Choice) -> Table:
             missing = int(first[np.setdiff1d(np.arange(len(first)), cells)[0]])
             raise DataError(
                 f"{table.at(missing)}: '{name}' has no value for this time, nor for "
-                f"{len(first) - len(cells) - 1} others. Pass repair=True to keep the times that "
-                f"have all values, or fill=True to fill them in."
+                f"{len(first) - len(cells) - 1} others. Pass repair=True to keep only the times "
+                "with all values, or fill=True to fill the gaps."
             )
         column = np.full(len(first), "", dtype=object) if values.dtype.kind in "OUT" else (
             np.full(len(first), np.nan)
@@ -442,7 +448,9 @@ def from_long(table: Table, choice: Choice) -> Table:
 
 
 def from_side_by_side(table: Table, choice: Choice) -> Table:
-    """Return a table with columns theta_1, theta_2 for `theta_*` as runs one after the other."""
+    """Return runs in adjacent columns, such as theta_1 and theta_2 for `theta_*`, one after the
+    other.
+    """
     labels: dict[str, dict[str, str]] = {}
     for pattern in choice.patterns:
         head, _, tail = pattern.partition("*")
@@ -479,7 +487,7 @@ def from_side_by_side(table: Table, choice: Choice) -> Table:
 
 
 def clean_pattern(name: str) -> str:
-    """Return the name of a quantity without the pattern of runs: 'theta_*' is theta."""
+    """Return the name of a quantity without the pattern of runs: 'theta' for 'theta_*'."""
     return name.replace("*", "").strip(" _-.") or name
 
 

@@ -1,4 +1,4 @@
-"""`Table`: raw columns of a source, and their conversion to numbers.
+"""`Table`: raw columns of a source. They are converted to numbers here.
 
 Times may be dates, clock times, durations or counts since 1970.
 """
@@ -37,9 +37,9 @@ def text_of(cell: Any) -> str:
 @final
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Chosen columns as numbers, dates or text, by the names that the user gave.
+    """The chosen columns as numbers, dates or text, under the names that the user gave.
 
-    `row_of` maps a row to its number for the user, and `row_word` is 'line' for files and 'row'
+    `row_of` maps a row to its number for the user; `row_word` is 'line' for files and 'row'
     otherwise. `decimal` is the decimal sign of text. `units` are the units in the header, `others`
     the columns that were not chosen.
     """
@@ -54,7 +54,7 @@ class Table:
     others: tuple[str, ...] = ()
 
     def at(self, row: int) -> str:
-        """Return a text such as 'runs.csv, line 18'."""
+        """Return the location of a row, such as 'runs.csv, line 18'."""
         return f"{self.source}, {self.row_word} {self.row_of(row)}"
 
 
@@ -64,14 +64,14 @@ def is_number(text: str) -> bool:
 
 
 def plain_numbers(cells: Any, decimal: str) -> Float[np.ndarray, " N"] | None:
-    """Return cells that are all numbers as float64, or None."""
+    """Return the cells as float64 if all of them are numbers, or else None."""
     text = np.asarray(cells, dtype=str)
     try:
         if decimal == ",":
             if (np.char.find(text, ".") >= 0).any():
                 return None
             text = np.char.replace(text, ",", ".")
-        if (np.char.find(text, "_") >= 0).any():  # Python reads 1_000 as a number
+        if (np.char.find(text, "_") >= 0).any():  # Python's `float` accepts 1_000
             return None
         return text.astype(np.float64)
     except ValueError:
@@ -79,9 +79,9 @@ def plain_numbers(cells: Any, decimal: str) -> Float[np.ndarray, " N"] | None:
 
 
 def numbers_of(table: Table, name: str, form: Format, group: str = "") -> Float[np.ndarray, " N"]:
-    """Return a column as float64, with NaN for missing values if they may be repaired.
+    """Return a column as float64. Missing values are NaN if they may be repaired.
 
-    Raise an error that names the first other cell and a suitable option.
+    Raise an error for any other cell that is not a number, and name a suitable option.
     """
     column = table.columns[name]
     if column.dtype.kind in "fiub":
@@ -114,7 +114,7 @@ def numbers_of(table: Table, name: str, form: Format, group: str = "") -> Float[
 def _without_marks(
     values: Float[np.ndarray, " N"], table: Table, name: str, form: Format, group: str
 ) -> Float[np.ndarray, " N"]:
-    """Return values with NaN for the numbers, such as -999, that stand for missing values."""
+    """Return the values with NaN for numbers, such as -999, that denote missing values."""
     marks = [float(mark) for mark in form.marks if is_number(mark)]
     if not marks:
         return values
@@ -151,11 +151,11 @@ def _advice(text: str, name: str, decimal: str) -> str:
     if DATE.match(text) and not DECIMAL_COMMA.fullmatch(text):
         return " Only time=... may contain dates."
     if decimal == "," and "." in text and is_number(text):
-        return " Decimals were read as written with a comma; pass decimal='.' if they are not."
+        return "Numbers with decimal commas were detected; pass decimal='.' if they have points."
     if DECIMAL_COMMA.fullmatch(text):
         return " Write decimals with a point, or pass decimal=',' if this is one."
     if _THOUSANDS.fullmatch(text):
-        return " Write numbers without a sign between thousands."
+        return "Write numbers without thousands separators."
     if re.fullmatch(r".*\d[dD][+-]?\d+", text) and is_number(re.sub("[dD]", "e", text)):
         return " Write exponents with E, as in 1.5E-3."
     if _WITH_UNIT.fullmatch(text):
@@ -165,7 +165,7 @@ def _advice(text: str, name: str, decimal: str) -> str:
             f" Remove the line if it is not a measurement, or pass missing='{text}' and "
             f"repair=True to leave it out."
         )
-    return f" If it stands for a missing value, pass missing='{text}'." if len(text) < 20 else ""
+    return f"If it denotes a missing value, pass missing='{text}'." if len(text) < 20 else ""
 
 
 _ISO = re.compile(
@@ -185,15 +185,15 @@ _LIKE_TIME = re.compile(r"\d:\d\d|\d[-/.]\d+[-/.]\d")
 _SECOND = 1_000_000_000  # nanoseconds
 _MAX_TICKS = 2**63 - 1  # nanoseconds: 292 years
 _DAY = 86_400
-_YEARS = (946_684_800, 4_102_444_800)  # seconds since 1970 of the years 2000 and 2100
-_LONGEST = 10 * 365 * _DAY  # seconds. Longest measurement with such times
+_YEARS = (946_684_800, 4_102_444_800)  # seconds since 1970 in the years 2000 and 2100
+_LONGEST = 10 * 365 * _DAY  # seconds; longest measurement with such times
 _COUNTS = {"seconds": 1, "milliseconds": 10**3, "microseconds": 10**6, "nanoseconds": 10**9}
 
 
 def as_clock(cells: Sequence[str], date_format: str | None = None) -> np.ndarray | None:
-    """Return texts as datetime64[ns] (in UTC if they have a zone) or timedelta64[ns].
+    """Return texts as datetime64[ns] (in UTC if they have a time zone) or timedelta64[ns].
 
-    Return None if a text is neither, or if day and month are ambiguous. A missing cell is NaT.
+    Return None if a text is neither, or if day and month are ambiguous. A missing cell becomes NaT.
     """
     given = [cell for cell in cells if cell]
     if not given:
@@ -210,7 +210,7 @@ def as_clock(cells: Sequence[str], date_format: str | None = None) -> np.ndarray
 
 
 def exact_clock(cells: list[str]) -> np.ndarray | None:
-    """Return the same for unambiguous texts: ISO 8601 and clock times; otherwise None."""
+    """Return `as_clock` for unambiguous texts, ISO 8601 and clock times, and None for others."""
     values = _iso_dates(cells)
     return _durations(cells) if values is None else values
 
@@ -218,7 +218,7 @@ def exact_clock(cells: list[str]) -> np.ndarray | None:
 def times_of(
     table: Table, name: str, form: Format
 ) -> tuple[Float[np.ndarray, " N"], Note | None] | None:
-    """Return times since the first one, in seconds or the requested unit, and a note.
+    """Return times since the first row, in seconds or the requested unit, and a note.
 
     Return None if the column does not contain dates, durations or counts since 1970.
     """
@@ -265,7 +265,10 @@ def _seconds_of(
 
 
 def _from_counts(column: np.ndarray, unit_name: str) -> tuple[np.ndarray, Note] | None:
-    """Return times from counts since 1970: all between 2000 and 2100, and within ten years."""
+    """Return times from counts since 1970, all between 2000 and 2100 and within ten years.
+
+    Return None for other numbers.
+    """
     good = column[np.isfinite(column)] if column.dtype.kind == "f" else column
     if not good.size:
         return None
@@ -299,7 +302,7 @@ def duration_text(duration: timedelta) -> str:
 def _matches(
     match: Callable[[str], re.Match[str] | None], cells: Iterable[str]
 ) -> list[re.Match[str]] | None:
-    """Return the match of each cell, or None at the first cell without one."""
+    """Return the match of each cell, or None if a cell has no match."""
     result = []
     for cell in cells:
         if (cell_match := match(cell)) is None:
@@ -316,11 +319,12 @@ def _iso_dates(cells: list[str]) -> np.ndarray | None:
     if len({zone == "" for zone in zones}) > 1:
         return None
     texts = [match[1].replace(",", ".") for match in matches]
-    if not ("1700" < min(texts) and max(texts) < "2262"):  # the range of nanoseconds
+    # nanoseconds cannot represent other years
+    if not ("1700" < min(texts) and max(texts) < "2262"):
         return None
     try:
         dates = np.array(texts, dtype="M8[ns]")
-    except ValueError:  # such as the 31st of February
+    except ValueError:  # dates such as the 31st of February
         return None
     if set(zones) <= {"", "Z", "UTC"}:
         return dates
@@ -358,7 +362,7 @@ def _nanoseconds(match: re.Match[str]) -> int:
 def _dates_by_day(cells: list[str]) -> np.ndarray | None:
     """Return dates such as 31.12.2024 10:00, 31-Dec-2024, or 12/31/2024 10:00 PM.
 
-    For the last format, at least one day must exceed 12, so that day and month can be
+    The last format is recognised only if at least one day exceeds 12, so that day and month can be
     distinguished.
     """
     matches = _matches(lambda cell: _BY_DAY.fullmatch(_BY_MONTH.sub(_with_number, cell)), cells)
@@ -385,7 +389,7 @@ def _with_number(match: re.Match[str]) -> str:
 
 
 def _day_first(parts: Sequence[Any]) -> bool | None:
-    """Return whether the day is before the month, or None if that is ambiguous."""
+    """Return whether the day precedes the month, or None if this is ambiguous."""
     if all(sign == "." for _, sign, *_ in parts):
         return True
     max_first, max_second = (max(int(part[i]) for part in parts) for i in (0, 2))
@@ -414,9 +418,9 @@ def _refuse(table: Table, name: str, cells: list[str], form: Format) -> None:
         others = (i for i, cell in enumerate(cells) if cell and as_clock([text, cell]) is None)
         row = next(others, row)
         raise DataError(
-            f"{table.at(row)}: column '{name}' contains '{cells[row]}', which has another format "
-            f"than '{text}' above: both must be dates, with or without a time zone, or durations. "
-            f"Correct it, or pass date_format=... if all are written alike."
+            f"{table.at(row)}: column '{name}' contains '{cells[row]}', whose format differs from "
+            f"'{text}' above: both must be dates, with or without a time zone, or durations. "
+            "Correct it, or pass date_format=... if all are written alike."
         )
     by_day = _BY_DAY.fullmatch(text)
     if by_day and _day_first([by_day.groups()]) is None:
@@ -442,7 +446,7 @@ def _refuse(table: Table, name: str, cells: list[str], form: Format) -> None:
 
 
 def _formatted(cells: Sequence[str], date_format: str) -> np.ndarray | None:
-    """Return dates by a format of `datetime.strptime`, and durations if it has no year."""
+    """Return dates in a format of `datetime.strptime`, or durations if the format has no year."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # days without a year
@@ -457,7 +461,9 @@ def _formatted(cells: Sequence[str], date_format: str) -> np.ndarray | None:
 
 
 def _over_midnight(seconds: Float[np.ndarray, " N"]) -> tuple[Float[np.ndarray, " N"], int]:
-    """Return clock times with a day added after each decrease of more than half a day."""
+    """Return clock times with a day added after each decrease of more than half a day, and the
+    number of days.
+    """
     if not seconds.size or np.nanmax(seconds) >= _DAY:
         return seconds, 0
     passed = np.diff(seconds, prepend=seconds[:1]) < -_DAY / 2

@@ -1,7 +1,7 @@
-"""Reading of text tables.
+"""Read text tables.
 
-Large files are read by Arrow. If Arrow cannot read a file, it is read line by line, with errors
-that name the line.
+Arrow reads large files. A file that Arrow cannot read is read line by line, with errors that name
+the line.
 """
 
 import csv
@@ -22,15 +22,17 @@ from ._choice import MARKS, Choice, Format
 from ._dialect import FIRST_LINES, Dialect, find_dialect, is_comment, split
 from ._table import Table, exact_clock, plain_numbers
 
-_CHUNK = 50_000  # rows held as text
-_FIRST_CHARACTERS = 1 << 20  # characters of these lines, from the third line on
-_MAX_LINE = 1 << 20  # characters of a line: 100,000 columns. A longer line is not a row
-_MAX_SKIPPED = 200_000  # blank lines and comments without a row between them
-_EPOCH_DIGITS = 15  # digits. Longer integers are not exact as float64
+_CHUNK = 50_000  # maximum number of rows held as text
+# maximum number of characters of the first lines, from the third line on
+_FIRST_CHARACTERS = 1 << 20
+# maximum number of characters of a line: 100,000 columns. A longer line is not a row
+_MAX_LINE = 1 << 20
+_MAX_SKIPPED = 200_000  # maximum number of blank lines and comments between two rows
+_EPOCH_DIGITS = 15  # digits; longer integers are not exact as float64
 _PARQUET = b"PAR1"
-_OPENING = 4096  # bytes used to detect the encoding
-LARGE = 2 << 20  # bytes. Smaller files are read faster without loading Arrow
-_BLOCK = 4 << 20  # bytes of text in a block, a few of which are in memory
+_OPENING = 4096  # number of bytes used to detect the encoding
+LARGE = 2 << 20  # bytes; smaller files are read faster without loading Arrow
+_BLOCK = 4 << 20  # bytes of text per block; a few blocks are in memory at a time
 _ENCODINGS = {"utf-8-sig": "utf8", "utf-8": "utf8", "utf8": "utf8", "latin-1": "latin1"}
 
 
@@ -50,7 +52,7 @@ def read_csv(file: Path, choice: Choice) -> Table:
         notes = (Note("packed", f"The file is compressed by {kind}."), *notes)
     try:
         return _read(file, choice, encoding, notes, is_large)
-    except UnicodeError as error:  # some codecs raise no UnicodeDecodeError
+    except UnicodeError as error:  # some codecs raise other errors than UnicodeDecodeError
         if choice.form.encoding is not None or encoding != "utf-8-sig":
             is_decoding = isinstance(error, UnicodeDecodeError)
             place = f"{error.reason} at byte {error.start}" if is_decoding else f"{error}"
@@ -134,7 +136,7 @@ def collect(
 
 @contextmanager
 def _open_lines(file: Path, encoding: str) -> Iterator[Iterator[str]]:
-    """Open a text file as an iterator of lines, whose length is limited."""
+    """Open a text file as an iterator over lines of limited length."""
     with unpacked(file) as stream, io.TextIOWrapper(stream, encoding, newline="") as text:
         yield _limited(text, file.name)
 
@@ -150,7 +152,9 @@ def _limited(text: io.TextIOWrapper, source: str) -> Iterator[str]:
 
 
 def _first_lines(lines: Iterator[str]) -> list[str]:
-    """Return the first lines, to detect the dialect: at least two, and not too many characters."""
+    """Return the first lines, to detect the dialect: at least two, with a limited number of
+    characters.
+    """
     first: list[str] = []
     size = 0
     for line in itertools.islice(lines, FIRST_LINES):
@@ -164,13 +168,14 @@ def _first_lines(lines: Iterator[str]) -> list[str]:
 def _rows(
     lines: Iterable[str], dialect: Dialect, choice: Choice, comments: list[int], file: Path
 ) -> Iterator[tuple[int, list[str]]]:
-    """Yield number and cells of each line that is not blank or a comment, below the header.
+    """Yield the number and the cells of each line below the header that is not blank or a
+    comment.
 
     The numbers of comments are appended to `comments`.
     """
     reader = split(iter(lines), dialect.delimiter)
     is_unit_row = bool(dialect.unit_row)
-    n_skipped = 0  # since the last row
+    n_skipped = 0  # blank lines and comments since the last row
     try:
         for cells in reader:
             is_blank = not (len(cells) > 1 or (cells and cells[0].strip()))
@@ -198,7 +203,7 @@ def _rows(
 
 
 def _compact(cells: list[str], decimal: str, is_time: bool, form: Format) -> np.ndarray:
-    """Return cells as numbers or dates if all can be converted, otherwise as text."""
+    """Return the cells as numbers or dates if all of them can be converted, otherwise as text."""
     if is_time and form.date_format is None:
         if len(cells[0]) > _EPOCH_DIGITS and all(map(_is_long_integer, cells)):
             return np.array(cells).astype(np.int64)
@@ -209,12 +214,12 @@ def _compact(cells: list[str], decimal: str, is_time: bool, form: Format) -> np.
 
 
 def _is_long_integer(cell: str) -> bool:
-    """Return whether a cell is a count of at most 18 digits, which fits into 64 bits."""
+    """Return whether a cell is an integer of at most 18 digits, which fits into 64 bits."""
     return cell.isascii() and cell.isdigit() and len(cell) < 19
 
 
 def _joined(parts: list[np.ndarray]) -> np.ndarray:
-    """Join chunks of a column. If they have different types, dates and NaN become text again."""
+    """Join chunks of a column. If their types differ, dates and NaN become text again."""
     kinds = {part.dtype.kind for part in parts}
     if kinds <= set("fi") or len(kinds) == 1:
         return np.concatenate(parts)
@@ -236,7 +241,8 @@ def read_fast(
 ) -> tuple[dict[str, np.ndarray], int] | None:
     """Return the columns at these indices and the number of comments, or None.
 
-    None means that the file needs `collect`, which handles all formats and names faulty cells.
+    None means that the file must be read by `collect`, which handles all formats and names faulty
+    cells.
     """
     is_plain = dialect.delimiter != " " and encoding.lower() in _ENCODINGS
     if not is_plain or choice.form.date_format or _hides_comments(dialect, choice):
@@ -290,8 +296,11 @@ def read_fast(
 
 
 def _hides_comments(dialect: Dialect, choice: Choice) -> bool:
-    """Return whether a comment with the requested prefix may look like a row to Arrow, which does
-    not know comments: its first cell is not converted to a number, or is one."""
+    """Return whether Arrow may read a comment with the requested prefix as a row.
+
+    Arrow does not know comments. It reads one as a row if the first cell is not converted to a
+    number, or is a number.
+    """
     prefix = choice.form.comment
     if prefix is None:
         return False
@@ -305,7 +314,7 @@ class _NotPlain(Exception):
 def _joined_blocks(
     reader: Any, indices: dict[str, int], choice: Choice, labels: set[str]
 ) -> dict[str, np.ndarray]:
-    """Return the chosen columns, joined over blocks, without the text of numbers and times."""
+    """Return the chosen columns, joined over blocks. The text of numbers and times is not kept."""
     blocks: dict[str, list[np.ndarray]] = {name: [] for name in indices}
     for batch in reader:
         for name, index in indices.items():
@@ -343,7 +352,7 @@ def _time_block(column: Any) -> np.ndarray:
 
 
 def _nulls(form: Format) -> list[str]:
-    """Return the marks of missing values in their usual spellings."""
+    """Return the markers of missing values in their usual spellings."""
     return [
         spelling for mark in MARKS for spelling in {mark, mark.upper(), mark.title()}
     ] + form.marks

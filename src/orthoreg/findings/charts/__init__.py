@@ -1,4 +1,4 @@
-"""Curves, maps and tables of a fitted model as plain data, computed once for every medium."""
+"""Curves, maps and tables of a fitted model as plain data, shared by all output formats."""
 
 from ._choice import PAGE as PAGE
 from ._choice import PICTURE as PICTURE

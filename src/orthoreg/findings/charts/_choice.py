@@ -1,4 +1,4 @@
-"""Selection of states, runs, rows and labels for charts of large data, each with a note."""
+"""Choose states, runs, rows and labels for charts of large data, each with a note."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,16 +17,18 @@ from ...physics import Knowledge
 from ...search.rows import SelectionResult
 from ...simulation import Rollout, input_interpolation
 
-_STRETCH_ROWS = 500  # consecutive rows that are taken from a long run
+_STRETCH_ROWS = 500  # number of consecutive rows taken from a long run
 _LABEL_LENGTH = 26  # characters
 _UNIT_LENGTH = 12  # characters
-_TAIL_LENGTH = 9  # characters kept at the end of a shortened name
+_TAIL_LENGTH = 9  # number of characters kept at the end of a shortened name
 
 
 @runtime_checkable
 class AbstractFittedModel(Protocol):
-    """The attributes and methods of a fitted model that charts use. `orthoreg.OrthoReg` and the
-    baselines provide them."""
+    """The attributes and methods of a fitted model that charts use.
+
+    `orthoreg.OrthoReg` and the baselines provide them.
+    """
 
     @property
     def field_(self) -> HybridField: ...
@@ -77,18 +79,18 @@ class AbstractFittedModel(Protocol):
 @final
 @dataclass(frozen=True)
 class Detail:
-    """Limits on how much of the data a medium shows."""
+    """Limits on how much of the data a chart shows."""
 
     runs: int  # of forecasts
     equations: int
-    pairs: int  # of states, each a phase portrait
-    portrait_runs: tuple[int, int]  # bounds; fewer if runs are long
-    points: int | None  # of a curve; None: as many as fit on a page
-    line_points: int  # of a run in a phase portrait
-    line_extremes: bool  # whether such a run also keeps its extremes
+    pairs: int  # pairs of states, each drawn as a phase portrait
+    portrait_runs: tuple[int, int]  # minimum and maximum; fewer if runs are long
+    points: int | None  # points of a curve; None: as many as fit on a page
+    line_points: int  # points of a run in a phase portrait
+    line_extremes: bool  # whether a shortened run keeps its minima and maxima
     grid: int  # points along each side of a phase portrait
-    margin: float  # share of the range of a state around a phase portrait
-    rows: int  # at which derivatives are estimated
+    margin: float  # margin of a phase portrait, as a share of a state's range
+    rows: int  # rows at which derivatives are estimated
 
 
 PAGE = Detail(
@@ -104,7 +106,7 @@ PICTURE = Detail(
 @final
 @dataclass(frozen=True)
 class Label:
-    """A name beside a chart with its unit.
+    """A name with its unit, for an axis or a chart.
 
     >>> str(Label("theta", "rad")), str(Label("n"))
     ('theta [rad]', 'n')
@@ -114,7 +116,7 @@ class Label:
     unit: str = ""
 
     def short(self, longest: int) -> str:
-        """Return name and unit in at most about `longest` characters."""
+        """Return name and unit, shortened to about `longest` characters."""
         unit = f" [{shortened(self.unit, _UNIT_LENGTH)}]" if self.unit else ""
         return f"{shortened(self.name, max(longest - len(unit), 8))}{unit}"
 
@@ -123,7 +125,9 @@ class Label:
 
 
 def shortened(name: str, longest: int = _LABEL_LENGTH) -> str:
-    """Return a name on one line. A long name is cut in the middle to keep endings such as '_dot'.
+    """Return a name on one line.
+
+    A long name is cut in the middle, to keep endings such as '_dot'.
 
     >>> shortened("temperature of the upper bearing_dot")
     'temperature of th…ring_dot'
@@ -136,7 +140,7 @@ def shortened(name: str, longest: int = _LABEL_LENGTH) -> str:
 
 
 def variable_labels(data: Dataset) -> tuple[Label, ...]:
-    """Labels of states and inputs: theta' for the velocity theta_dot of theta."""
+    """Return labels of states and inputs, such as theta' for the velocity theta_dot of theta."""
     shown = equation_names(data.variable_names, data.velocity_of)
     return tuple(
         Label(text, data.units.get(name, ""))
@@ -145,19 +149,22 @@ def variable_labels(data: Dataset) -> tuple[Label, ...]:
 
 
 def time_label(data: Dataset) -> Label:
-    """Label of the time axis."""
+    """Return the label of the time axis."""
     return Label(data.time_name, data.units.get(data.time_name, ""))
 
 
 def equation_labels(model: AbstractFittedModel) -> tuple[str, ...]:
-    """The names whose derivatives the equations give: theta' for a second-order equation."""
+    """Return the left sides of the equations, such as theta' for a second-order equation."""
     return model.equation_labels()
 
 
 def chosen_names(
     given: Sequence[str] | None, names: Sequence[str], function: str, kind: str
 ) -> list[int] | None:
-    """Return the indices of the names that the caller chose, in that order; None if omitted."""
+    """Return the indices of the names that the caller chose, in the order of the choice.
+
+    Return None if `given` is None.
+    """
     if given is None:
         return None
     wanted = [given] if isinstance(given, str) else list(given)
@@ -181,12 +188,12 @@ def largest(scores: Float[np.ndarray, " n"], count: int) -> list[int]:
 
 
 def joined(notes: Iterable[str]) -> str:
-    """Return the notes that are not empty as one line."""
+    """Return the nonempty notes, joined by semicolons."""
     return "; ".join(note for note in notes if note)
 
 
 def not_measured(data: Dataset) -> str:
-    """Return a note on velocities that were estimated, or '' if everything was measured."""
+    """Return a note on velocities that were estimated, or '' if all were measured."""
     if not data.estimated:
         return ""
     labels = equation_names(data.state_names, data.velocity_of)
@@ -200,16 +207,19 @@ def share_shown(shown: int, total: int, kind: str, reason: str) -> str:
 
 
 def evenly(count: int, max_count: int) -> Int[np.ndarray, " _"]:
-    """Return at most `max_count` of the integers below `count`, evenly spaced, including both
-    ends."""
+    """Return at most `max_count` of the integers below `count`, evenly spaced, with first and
+    last.
+    """
     return np.unique(np.linspace(0, count - 1, min(count, max_count)).round().astype(np.int64))
 
 
 def check_columns(
     model: AbstractFittedModel, data: Dataset, function: str, *, closed: bool = False
 ) -> None:
-    """Raise an error if columns of data and model differ. With `closed`, also raise an error if the
-    model does not have one equation for each state."""
+    """Raise an error if the columns of data and model differ.
+
+    If `closed`, also raise an error if the model does not have one equation for each state.
+    """
     known = model.state_names_ + model.input_names_
     if data.variable_names != known:
         raise InputError(
@@ -225,9 +235,9 @@ def check_columns(
 
 
 def rows_of(data: Dataset, max_rows: int) -> Dataset:
-    """Return at most about `max_rows` rows: all runs, or evenly spaced stretches of them.
+    """Return at most about `max_rows` rows: all runs, or evenly spaced stretches.
 
-    Each stretch becomes a run, so that derivatives can be estimated.
+    Each stretch becomes a run of its own, so that derivatives can be estimated.
     """
     if data.n_samples <= max_rows:
         return data
@@ -246,7 +256,7 @@ def rows_of(data: Dataset, max_rows: int) -> Dataset:
 
 
 def at_states(data: Dataset, states: Float[np.ndarray, "N n"]) -> Dataset:
-    """Return rows with these states and mean inputs for evaluating a model."""
+    """Return rows with these states, and with inputs at their mean, to evaluate a model."""
     rows = len(states)
     inputs = None if data.inputs is None else np.tile(data.inputs.mean(axis=0), (rows, 1))
     return replace(
@@ -257,16 +267,21 @@ def at_states(data: Dataset, states: Float[np.ndarray, "N n"]) -> Dataset:
 
 
 def value_changes(values: Float[np.ndarray, " N"], max_count: int) -> Int[np.ndarray, " M"]:
-    """Return the rows at which a held value changes, and both ends, or the envelope if there are
-    more than `max_count` such rows."""
+    """Return the first and last row, and the rows at which a held value changes.
+
+    If there are more than `max_count` changes, return the rows of `envelope`.
+    """
     changes = np.flatnonzero(np.diff(values)) + 1
     rows = np.unique(np.concatenate([[0], changes, [len(values) - 1]]))
     return rows if len(rows) <= max_count else envelope(values, max_count)
 
 
 def envelope(values: Float[np.ndarray, " N"], max_count: int) -> Int[np.ndarray, " M"]:
-    """Return about `max_count` rows that preserve the look of a curve: minimum and maximum of equal
-    parts, and both ends. NaN values are left out."""
+    """Return about `max_count` rows that preserve the shape of a curve.
+
+    These are the first and last row, and the minimum and maximum of equal parts. NaN values are
+    left out.
+    """
     rows = np.flatnonzero(np.isfinite(values))
     if len(rows) <= max_count:
         return rows
@@ -282,7 +297,7 @@ def envelope(values: Float[np.ndarray, " N"], max_count: int) -> Int[np.ndarray,
 def bounds_of(
     values: Float[np.ndarray, "N k"], margin: float
 ) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, " k"]]:
-    """Return lower and upper bounds of each column with a margin, also for constant columns."""
+    """Return lower and upper limits of each column with a margin, also for constant columns."""
     low, high = values.min(axis=0), values.max(axis=0)
     reach = np.maximum(np.abs(low), np.abs(high))
     constant = high - low <= 1e-9 * reach
@@ -293,7 +308,7 @@ def bounds_of(
 @final
 @dataclass(frozen=True, eq=False)
 class Slopes:
-    """Some rows with their derivatives, or the reason why derivatives are unknown."""
+    """Rows with derivatives, or the reason why the derivatives are unknown."""
 
     rows: Dataset
     values: Float[np.ndarray, "N n"] | None
@@ -301,16 +316,16 @@ class Slopes:
 
 
 def slopes_of(model: AbstractFittedModel, data: Dataset, max_rows: int) -> Slopes:
-    """Return derivatives at some of the rows, as the model's loss estimates them."""
+    """Return derivatives at some rows, estimated by the model's loss."""
     rows = rows_of(data, max_rows)
     if model.output_names_ != model.state_names_:
         return Slopes(rows, None, "the targets of the model are not derivatives of its states.")
     try:
         return Slopes(rows, np.asarray(model.target_derivatives(rows)))
-    except DataError as problem:  # runs that are too short
+    except DataError as problem:  # runs are too short
         return Slopes(rows, None, str(problem))
 
 
 def interpolation_of(data: Dataset, given: Mapping[str, str]) -> dict[str, str]:
-    """Return the interpolation of each input: as `given`, otherwise detected from the data."""
+    """Return the interpolation of each input, as in `given` or else detected from the data."""
     return input_interpolation(data.input_names, data) | dict(given)

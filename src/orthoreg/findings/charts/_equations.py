@@ -1,4 +1,4 @@
-"""Typeset equations with interval and probability of each term, and estimated constants."""
+"""Typeset equations with the interval and probability of each term, and estimated constants."""
 
 from dataclasses import dataclass
 from typing import final
@@ -25,7 +25,9 @@ _DIGITS = 4  # of coefficients
 @dataclass(frozen=True)
 class Term:
     """A term of a typeset equation: MathML with its sign, and the uncertainty of its coefficient.
-    The kind is learned, given or network."""
+
+    `kind` is learned, given or network.
+    """
 
     math: str
     kind: str
@@ -37,8 +39,9 @@ class Term:
 @final
 @dataclass(frozen=True)
 class Equation:
-    """A typeset equation as a list of terms, the unit of its left side, and its LaTeX source if it
-    has the same form."""
+    """A typeset equation: its terms, the unit of its left side, and its LaTeX source if
+    available.
+    """
 
     left: str
     terms: tuple[Term, ...]
@@ -102,7 +105,7 @@ def _typeset(model: AbstractFittedModel) -> list[MathEquation]:
 
 
 def _relations(model: AbstractFittedModel) -> list[MathEquation]:
-    """Equations with several derivatives, typeset as they were given."""
+    """Return the equations with several derivatives, typeset as they were given."""
     variables, outputs = model.field_.features.variables, model.output_names_
     return [
         math_relation(rate, sides, variables, outputs)
@@ -112,7 +115,7 @@ def _relations(model: AbstractFittedModel) -> list[MathEquation]:
 
 
 def _unit(model: AbstractFittedModel, output: str) -> str:
-    """The unit of an equation's left side, such as rad/s; '' if unknown."""
+    """Return the unit of an equation's left side, such as rad/s, or '' if it is unknown."""
     if (units := model.coefficient_units_) is not None and (known := units.rate(output)):
         return known
     unit, time = model.units_.get(output), model.units_.get(model.columns_["time"])

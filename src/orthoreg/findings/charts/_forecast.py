@@ -1,4 +1,4 @@
-"""Forecasts beside measured runs."""
+"""Charts of forecasts and measured runs."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -29,11 +29,11 @@ from ._choice import (
 
 _MAX_STATES = 6
 _MAX_INPUTS = 3
-_PAGE_NUMBERS = 30_000  # in all curves of a page together
-_BAND_WIDTH = 2.0  # root mean square errors
+_PAGE_NUMBERS = 30_000  # numbers in all curves of a page together
+_BAND_WIDTH = 2.0  # half-width of a band in root mean square errors
 _MIN_BAND_RUNS = 3  # other runs
-_SHORT_RUN, _FINE_POINTS = 60, 8  # max. rows of a run with a finer forecast, points per step
-_MAX_ERROR = 1e100  # larger errors are clipped, so that squares are finite
+_SHORT_RUN, _FINE_POINTS = 60, 8  # rows up to which forecasts get further points, points per step
+_MAX_ERROR = 1e100  # maximum error, so that squares are finite
 
 Curves = tuple[Float[np.ndarray, " _"], ...]
 Rollouts = Rollout | Sequence[Rollout] | Sequence[np.ndarray]
@@ -42,9 +42,11 @@ Rollouts = Rollout | Sequence[Rollout] | Sequence[np.ndarray]
 @final
 @dataclass(frozen=True, eq=False)
 class Forecast:
-    """A simulated run. `ended` is the time at which it stopped early, `left` is the time at which
-    it left the training data, and `lost` is the time after which a chaotic system cannot be
-    predicted."""
+    """A simulated run.
+
+    `ended` is the time at which it stopped early, and `left` the time at which it left the training
+    data. After the time `lost`, a chaotic system cannot be predicted.
+    """
 
     times: Float[np.ndarray, " T"]
     x: Float[np.ndarray, "T n"]
@@ -56,8 +58,11 @@ class Forecast:
 @final
 @dataclass(frozen=True, eq=False)
 class ForecastRun:
-    """A measured run and its forecast, one curve for each state shown. `error` is infinite if the
-    forecast stopped; `low` and `high` are a band around the forecast."""
+    """A measured run and its forecast, with one curve for each shown state.
+
+    `error` is infinite if the forecast stopped early. `low` and `high` are the limits of a band
+    around the forecast.
+    """
 
     label: str
     error: float
@@ -77,8 +82,10 @@ class ForecastRun:
 @final
 @dataclass(frozen=True, eq=False)
 class Forecasts:
-    """Forecasts beside some of `n_runs` measured runs. `band` describes the band in words; `held`
-    marks the inputs that keep their value between rows."""
+    """Forecasts of some of `n_runs` measured runs.
+
+    `band` describes the band in words, and `held` marks the inputs that are held between rows.
+    """
 
     runs: tuple[ForecastRun, ...]
     n_runs: int
@@ -100,9 +107,11 @@ def forecast_chart(
     points: int | None = PICTURE.points,
     model: AbstractFittedModel | None = None,
 ) -> Forecasts:
-    """Return forecasts beside measured runs, sorted by increasing error, for the states with the
-    largest errors or for `states`. With a model, forecasts of short runs have points between rows,
-    and each forecast has a band."""
+    """Return measured runs with forecasts, by increasing error, for `states` or those with the
+    largest errors.
+
+    With a model, forecasts of short runs have points between rows, and each forecast has a band.
+    """
     forecasts = as_forecasts(data, rollouts)
     run_errors, state_errors = forecast_errors(data, forecasts)
     runs = choose_runs(run_errors, max_runs)
@@ -145,8 +154,9 @@ def forecast_chart(
 
 
 def as_forecasts(data: Dataset, rollouts: Rollouts) -> list[Forecast]:
-    """Return one forecast for each run, from rollouts or arrays; raise an error if shapes
-    differ."""
+    """Return one forecast for each run, from rollouts or arrays. Raise an error if shapes
+    differ.
+    """
     if isinstance(rollouts, Rollout):
         rollouts = rollouts.runs() if np.ndim(rollouts.x) == 3 else [rollouts]
     given = list(rollouts)
@@ -180,12 +190,16 @@ def as_forecasts(data: Dataset, rollouts: Rollouts) -> list[Forecast]:
 def forecast_errors(
     data: Dataset, forecasts: list[Forecast]
 ) -> tuple[Float[np.ndarray, " R"], Float[np.ndarray, " n"]]:
-    """Return the root mean square error of each run relative to the variation of the measured
-    states, infinite if the forecast stopped; and that of each state over its standard deviation."""
+    """Return the root mean square error of each run and of each state.
+
+    Errors of runs are relative to the variation of the measured states, and infinite if the
+    forecast stopped early. Errors of states are in standard deviations of the state.
+    """
     parts = [_at_rows(data, run, forecast, np.nan) for run, forecast in enumerate(forecasts)]
     with np.errstate(over="ignore", invalid="ignore"):
         errors = np.concatenate(parts) - data.states
-        errors[data.plan.clipped * errors > 0] = 0.0  # beyond the limit of a sensor
+        # a forecast beyond the limit of a sensor is correct
+        errors[data.plan.clipped * errors > 0] = 0.0
         is_known = np.isfinite(errors)
         squares = np.square(np.where(is_known, np.clip(errors, -_MAX_ERROR, _MAX_ERROR), 0.0))
         first = data.offsets[:-1]
@@ -201,7 +215,9 @@ def forecast_errors(
 
 
 def choose_runs(errors: Float[np.ndarray, " R"], max_runs: int) -> list[int]:
-    """Return the indices of all runs, or of runs evenly spaced in the order of their errors."""
+    """Return the indices of all runs, or of at most `max_runs` evenly spaced in the order of
+    errors.
+    """
     if isinstance(max_runs, bool) or not isinstance(max_runs, int | np.integer) or max_runs < 1:
         raise InputError(f"plot_forecast(most_runs=...) must be at least 1; got {max_runs!r}.")
     if len(errors) <= max_runs:
@@ -218,8 +234,11 @@ def _rows(data: Dataset, run: int) -> slice:
 def _at_rows(
     data: Dataset, run: int, forecast: Forecast, outside: float | None = None
 ) -> Float[np.ndarray, "T n"]:
-    """The forecast at the times of the run's rows. Outside its times, the forecast has the value
-    `outside`, or its first or last value if `outside` is None."""
+    """Return the forecast at the times of the run's rows.
+
+    At other times than its own, the forecast has the value `outside`, or its first or last value if
+    `outside` is None.
+    """
     times = data.times[_rows(data, run)]
     if len(times) == len(forecast.times) and np.array_equal(times, forecast.times):
         return forecast.x
@@ -272,7 +291,9 @@ def _run(
 
 
 def _thinned(values: Float[np.ndarray, "N k"], points: int) -> np.ndarray:
-    """About `points` rows, evenly spaced, and the extremes of each column."""
+    """Return the indices of about `points` rows: evenly spaced rows and the extremes of each
+    column.
+    """
     if len(values) <= points:
         return np.arange(len(values))
     each = max(points // (2 * values.shape[1]), 20)
@@ -286,7 +307,9 @@ def _band(
     forecast: Forecast,
     squares: list[tuple[np.ndarray, np.ndarray]],
 ) -> Float[np.ndarray, "T n"]:
-    """Half-width of the band: errors of the other runs, or the noise if there are few runs."""
+    """Return the half-width of the band: errors of the other runs, or the noise if there are few
+    runs.
+    """
     if data.n_runs > _MIN_BAND_RUNS:
         return _BAND_WIDTH * _error_of_others(run, forecast, squares)
     noise = _noise(data)
@@ -296,7 +319,9 @@ def _band(
 def _with_hidden(
     data: Dataset, run: int, forecast: Forecast, width: Float[np.ndarray, "T n"]
 ) -> Float[np.ndarray, "T n"]:
-    """The half-width of the band, for hidden states that of their estimate."""
+    """Return the half-width of the band, with the standard error of the estimate for hidden
+    states.
+    """
     hidden, std = data.schema.hidden_columns, data.state_std
     if not hidden:
         return width
@@ -328,8 +353,10 @@ def _band_words(data: Dataset) -> str:
 
 
 def _finer(model: AbstractFittedModel, forecast: Forecast) -> Forecast:
-    """A short forecast with points between its rows. A forecast with inputs, or that ended early,
-    is unchanged."""
+    """Return a short forecast with points between its rows.
+
+    A forecast with inputs, or one that ended early, is returned unchanged.
+    """
     times = forecast.times
     if len(times) > _SHORT_RUN or forecast.ended is not None or model.input_names_:
         return forecast
@@ -340,7 +367,7 @@ def _finer(model: AbstractFittedModel, forecast: Forecast) -> Forecast:
 
 
 def _squared_errors(data: Dataset, run: int, forecast: Forecast) -> tuple[np.ndarray, np.ndarray]:
-    """Times since the start, and squared errors at these times."""
+    """Return the times since the start, and the squared errors at these times."""
     rows = _rows(data, run)
     times = data.times[rows]
     with np.errstate(over="ignore", invalid="ignore"):
@@ -350,7 +377,7 @@ def _squared_errors(data: Dataset, run: int, forecast: Forecast) -> tuple[np.nda
 def _error_of_others(
     run: int, forecast: Forecast, errors: list[tuple[np.ndarray, np.ndarray]]
 ) -> Float[np.ndarray, "T n"]:
-    """The root mean square error of the other runs at the times of this one since its start."""
+    """Return the root mean square error of the other runs at this run's times since the start."""
     since = forecast.times - forecast.times[0]
     total, count = np.zeros(forecast.x.shape), np.zeros(forecast.x.shape)
     for other, (times, squares) in enumerate(errors):

@@ -1,4 +1,4 @@
-"""Errors, formulas and forecasts of each equation with fewer and more terms."""
+"""Charts of errors, formulas and forecasts of each equation by number of terms."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -30,19 +30,21 @@ from ._choice import (
 
 _MAX_STEPS = 14  # of a path
 _MAX_STATES = 4
-_ROWS = 3_000  # that coefficients are fitted to
+_ROWS = 3_000  # rows to which coefficients are fitted
 _MAX_POINTS = 160  # of a forecast
-_NUMBERS = 14_000  # in all forecasts together
-_MIN_ERROR = 1e-7  # smallest relative error drawn; smaller errors are rounding
-_MAX_BAND = 5.0  # logarithm of the half-width of a band
+_NUMBERS = 14_000  # numbers in all forecasts together
+_MIN_ERROR = 1e-7  # smallest relative error that is drawn; smaller errors are rounding
+_MAX_BAND = 5.0  # maximum half-width of a band, as a logarithm
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class ErrorPath:
-    """Relative errors of one equation by number of terms: `inner` on fitted rows, `outer` on other
-    rows, with a band from `low` to `high`. `used` is the index of the terms in use, None if
-    trajectories selected other terms."""
+    """Relative errors of one equation by number of terms.
+
+    `inner` is the error on fitted rows, `outer` on other rows, with a band from `low` to `high`.
+    `used` is the index of the terms in use, or None if trajectories selected other terms.
+    """
 
     equation: str
     terms: tuple[str, ...]
@@ -57,7 +59,7 @@ class ErrorPath:
 @final
 @dataclass(frozen=True, eq=False)
 class ErrorPaths:
-    """The paths of some equations; `outer` describes their outer errors in words."""
+    """Error paths of some equations; `outer` describes the outer errors in words."""
 
     paths: tuple[ErrorPath, ...]
     outer: str
@@ -67,8 +69,11 @@ class ErrorPaths:
 @final
 @dataclass(frozen=True, eq=False)
 class PathStep:
-    """An equation with a given number of terms: its errors (None if these terms are not on the
-    path), its MathML, and its forecast of one run."""
+    """An equation with a given number of terms: its errors, its MathML, and its forecast of one
+    run.
+
+    The errors are None if these terms are not on the path.
+    """
 
     n_terms: int
     inner: float | None
@@ -106,8 +111,10 @@ class Paths:
 
 
 def error_paths(model: AbstractFittedModel, states: Sequence[str] | None) -> ErrorPaths | None:
-    """Return the paths of the equations with the largest errors or of `states`; None if the model
-    stores no selection."""
+    """Return the paths of the equations in `states`, or of those with the largest errors.
+
+    Return None if the model stores no selection.
+    """
     selected = model.selection_
     if selected is None:
         return None
@@ -160,8 +167,9 @@ def _root(squares: Float[np.ndarray, " M"]) -> Float[np.ndarray, " M"]:
 def paths_chart(
     model: AbstractFittedModel, data: Dataset, forecasts: Sequence[Rollout], run: int
 ) -> Paths | None:
-    """Return the steps of each path with forecasts of one run; None if the model stores no
-    selection."""
+    """Return the steps of each path with forecasts of one run, or None if the model stores no
+    selection.
+    """
     selected = model.selection_
     if selected is None or not selected.paths:
         return None
@@ -197,12 +205,15 @@ def paths_chart(
     )
 
 
-_Step = tuple[Bool[np.ndarray, " K"], int | None]  # a set of terms, and its index on the path
+# a set of terms, and its index on the path or None
+_Step = tuple[Bool[np.ndarray, " K"], int | None]
 
 
 def _supports(path: EquationPath, used: Bool[np.ndarray, " K"]) -> list[_Step]:
-    """The sets of terms with their index on the path, and the set in use. Long paths are cut to the
-    part around the set in use."""
+    """Return the sets of terms with their index on the path, including the set in use.
+
+    A long path is cut to the part around the set in use.
+    """
     index = _used_index(path, used)
     size = int(used.sum()) if index is None else int(path.n_terms[index])
     begin = max(0, min(size - _MAX_STEPS // 2, len(path.n_terms) - _MAX_STEPS))
@@ -217,8 +228,9 @@ def _supports(path: EquationPath, used: Bool[np.ndarray, " K"]) -> list[_Step]:
 def _sums(
     model: AbstractFittedModel, data: Dataset
 ) -> tuple[Float[np.ndarray, "K K"], Float[np.ndarray, "K c"]]:
-    """Phi'Phi / N and Phi'y / N of the rows used for selection, or of the data if these are not
-    stored."""
+    """Return Phi'Phi / N and Phi'y / N on the rows of the selection, or on the data if these are
+    not stored.
+    """
     moments = None if model.selection_ is None else model.selection_.library
     if moments is not None and moments.n_features == len(model.feature_names_):
         return moments.A, moments.a
@@ -232,8 +244,11 @@ def _sums(
 def _fitted(
     model: AbstractFittedModel, sums: tuple[np.ndarray, np.ndarray], c: int, steps: Sequence[_Step]
 ) -> Float[np.ndarray, "M n K"]:
-    """The coefficients of the model, with one equation fitted to each set of terms. The set in use
-    keeps its coefficients."""
+    """Return the model's coefficients once for each set of terms, with one equation fitted to that
+    set.
+
+    The set in use keeps its coefficients.
+    """
     gram, right = sums[0], sums[1][:, c]
     known = model.knowledge()
     fixed = known.fixed[c] & (known.low[c] != 0)
@@ -260,8 +275,9 @@ def _forecast(
     forecasts: Sequence[Rollout],
     sets: np.ndarray,
 ) -> Float[np.ndarray, "M T n"]:
-    """The forecast of the run with each set of coefficients, from the start of the model's
-    forecast."""
+    """Return the forecast of a run with each set of coefficients, from the start of the model's
+    forecast.
+    """
     start = np.asarray(forecasts[run].x)[:1]
     if not np.isfinite(start).all():
         start = data.states[data.offsets[run] : data.offsets[run] + 1]
@@ -298,7 +314,7 @@ def _path(
 def _typeset(
     model: AbstractFittedModel, c: int, coefficients: Float[np.ndarray, "n K"]
 ) -> tuple[str, tuple[str, ...]]:
-    """One equation as a list of MathML terms, without the network."""
+    """Return one equation as a list of MathML terms, without the network."""
     alone = replace(model.field_.without_residual(), coefficients=coefficients)
     units = model.coefficient_units_
     every = math_equations(

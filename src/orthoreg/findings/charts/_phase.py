@@ -1,4 +1,4 @@
-"""Phase portraits: pairs of related states, the learned flow and the measured runs."""
+"""Phase portraits: pairs of states with the learned flow and the measured runs."""
 
 from dataclasses import dataclass
 from itertools import combinations
@@ -29,27 +29,29 @@ from ._choice import (
 )
 
 _MAX_PAIRS = 6
-_COUPLING_ROWS = 400  # at which couplings are measured
-_MIN_COUPLING = 0.01  # share of a rate that changes if the other state is fixed
-_BINS = 8  # of a variable, to measure whether values depend on it
-_MIN_DEPENDENCE = 0.1  # share of the variance of the values between the bins of a variable
-_UNIT_TOLERANCE = 0.1  # of the coefficient in x' = v, which noise changes
-_SHOWN_ROWS = 3_000  # of all runs in a portrait
-_BROKEN_STEP = 0.03  # of a portrait: points further apart are not joined by a line
-_RATE_POINTS = 200  # of the curve over a single state
+_COUPLING_ROWS = 400  # rows at which couplings are measured
+_MIN_COUPLING = 0.01  # minimum coupling: share of a rate that changes if the other state is fixed
+_BINS = 8  # bins of a variable, to measure whether values depend on it
+_MIN_DEPENDENCE = 0.1  # minimum share of the values' variance between the bins of a variable
+_UNIT_TOLERANCE = 0.1  # tolerance of the coefficient in x' = v, which noise changes
+_SHOWN_ROWS = 3_000  # rows of all runs in a portrait
+_BROKEN_STEP = 0.03  # share of a portrait; points further apart are not joined by a line
+_RATE_POINTS = 200  # points of the curve over a single state
 _MEASURED_POINTS = 1_500  # beside it
-_MIN_NETWORK = 1e-9  # of the flow's size: a smaller network part is rounding
+_MIN_NETWORK = 1e-9  # share of the flow's size; a smaller network part is rounding
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Portrait:
-    """A pair of states within `low` and `high`: runs with their first rows, and the flow on a
-    regular grid, [row, column] at (y, x), in ranges of the states per time.
+    """Runs and the learned flow for a pair of states.
 
-    `equations` and `network` are the parts of the flow, None without a network. A run is `broken`
-    if its points are too far apart to be joined by lines. `equilibria` are those of models with two
-    states, at the mean input, with their kinds; `is_stable` marks the stable ones.
+    All lie within `low` and `high`. The flow is on a regular grid, [row, column] at (y, x), in
+    ranges of the states per time.
+
+    `equations` and `network` are the parts of the flow; both are None without a network. A run is
+    `broken` if its points are too far apart to be joined by lines. `equilibria` and their kinds are
+    known for models with two states, at the mean input; `is_stable` marks the stable ones.
     """
 
     x_label: Label
@@ -70,8 +72,9 @@ class Portrait:
 @final
 @dataclass(frozen=True, eq=False)
 class Rate:
-    """The rate of a single state against its value: from the model, from its equations and its
-    network, and measured."""
+    """The rate of a single state against its value: of the model, of its equations and network, and
+    measured.
+    """
 
     x_label: Label
     y_label: str
@@ -86,8 +89,10 @@ class Rate:
 @final
 @dataclass(frozen=True, eq=False)
 class Phase:
-    """Portraits, or the rate of a single state. For a map (`discrete`) the flow is the move to the
-    next row, and the rate the next value."""
+    """Portraits, or the rate of a single state.
+
+    For a map (`discrete`), the flow is the step to the next row, and the rate is the next value.
+    """
 
     portraits: tuple[Portrait, ...]
     rate: Rate | None
@@ -96,7 +101,7 @@ class Phase:
 
     @property
     def note(self) -> str:
-        """The notes as one line."""
+        """The notes, joined on one line."""
         return joined(self.notes)
 
 
@@ -110,7 +115,7 @@ def phase_chart(
 ) -> Phase:
     """Return portraits of pairs of states, or the rate of a single state.
 
-    `among` restricts the states. `slopes` are used if they were computed before.
+    `among` restricts the states. `slopes` are the derivatives, if they are already known.
     """
     held = ["other states"] if data.n_states > 2 else []
     held += [] if data.inputs is None else ["inputs"]
@@ -188,22 +193,24 @@ def _equilibria(
     low: Float[np.ndarray, "2"],
     high: Float[np.ndarray, "2"],
 ) -> tuple[Equilibrium, ...]:
-    """Return the equilibria of a model with two states within a portrait, at the mean input. In a
-    model with more states, the flow of a portrait does not vanish at an equilibrium."""
+    """Return the equilibria within a portrait of a model with two states, at the mean input.
+
+    In a model with more states, the flow of a portrait does not vanish at an equilibrium.
+    """
     if data.n_states != 2:
         return ()
     box = {data.state_names[c]: (low[i], high[i]) for i, c in enumerate(columns)}
     u = None if data.inputs is None else data.inputs.mean(axis=0)
     try:
         return model.equilibria(box, u).points
-    except InputError:  # of delays, time or jumps
+    except InputError:  # models with delays, time or jumps
         return ()
 
 
 def _line(
     data: Dataset, run: int, columns: list[int], size: Float[np.ndarray, "2"], detail: Detail
 ) -> tuple[Float[np.ndarray, "T 2"], bool]:
-    """Points of a run, and whether they are too far apart to be joined by lines."""
+    """Return the points of a run, and whether they are too far apart to be joined by lines."""
     line = data.states[int(data.offsets[run]) : int(data.offsets[run + 1])][:, columns]
     count, points = len(line), detail.line_points
     rows = evenly(count, points)
@@ -244,10 +251,11 @@ def _rate_label(data: Dataset) -> str:
 def choose_pairs(
     model: AbstractFittedModel, data: Dataset, among: list[int] | None
 ) -> tuple[list[tuple[int, int]], str]:
-    """Return pairs of states, (horizontal, vertical), and the reason in words.
+    """Return pairs of states, (horizontal, vertical), and the reason for this choice in words.
 
-    Positions against their velocities come first, then each other state against the state with the
-    strongest coupling. Without positions: all pairs of up to three states, or the most coupled.
+    Positions against their velocities come first, then each other state against the state to which
+    it is coupled most strongly. Without positions, these are all pairs of up to three states, or
+    the most strongly coupled pairs.
     """
     states = list(range(data.n_states)) if among is None else among
     every = list(combinations(states, 2))
@@ -276,8 +284,11 @@ def choose_pairs(
 
 
 def velocities(model: AbstractFittedModel) -> dict[int, int]:
-    """Return the index of the velocity of each position, as given or recognised by a learned
-    equation (theta' = omega) or by name (x and x_dot)."""
+    """Return the index of the velocity of each position.
+
+    A velocity is given, or recognised by a learned equation (theta' = omega) or by name (x and
+    x_dot).
+    """
     names = model.state_names_
     result = {names.index(q): names.index(v) for q, v in model.velocity_of_.items()}
     has_residual = np.any(model.field_.weights, axis=0) | np.any(model.field_.correction, axis=1)
@@ -294,8 +305,11 @@ def velocities(model: AbstractFittedModel) -> dict[int, int]:
 
 
 def couplings(model: AbstractFittedModel, data: Dataset) -> Float[np.ndarray, "n n"]:
-    """Return the change of each state's rate (row) when another state (column) is fixed at its
-    mean, as a share of the rate's size."""
+    """Return how much each state's rate (row) changes if another state (column) is fixed at its
+    mean.
+
+    The change is a share of the rate's size.
+    """
     states = data.states[evenly(data.n_samples, _COUPLING_ROWS)]
     centre = data.states.mean(axis=0)
     result = np.zeros((data.n_states, data.n_states))
@@ -317,8 +331,10 @@ def informative_pair(
     values: Float[np.ndarray, " N"],
     equation: int,
 ) -> tuple[int, int]:
-    """Return the two variables on which the values depend most. Without any dependence, return the
-    state of the equation and its velocity or position."""
+    """Return the two variables on which the values depend most.
+
+    Without any dependence, return the state of the equation and its velocity or position.
+    """
     count = variables.shape[1]
     if count == 2:
         return 0, 1
@@ -336,7 +352,7 @@ def informative_pair(
 
 
 def _correlation_ratio(variable: Float[np.ndarray, " N"], values: Float[np.ndarray, " N"]) -> float:
-    """The variance of the bin means of the values, divided by the variance of the values."""
+    """Return the variance of the values' bin means, divided by the variance of the values."""
     total = float(values.var())
     if not total > 0:
         return 0.0

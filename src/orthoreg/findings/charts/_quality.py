@@ -9,15 +9,14 @@ import numpy as np
 from ...data import Dataset
 from .._words import counted, number, percent
 
-_GAP = 10.0  # median steps; a longer step is a gap
+_GAP = 10.0  # gap: a step longer than this many median steps
 _COLUMNS = ("variable", "unit", "from", "to", "std. dev.", "noise", "outliers", "origin")
 
 
 @final
 @dataclass(frozen=True)
 class Quality:
-    """Statistics of the data: a table row for each variable, facts, notes on reading, and
-    repairs."""
+    """Statistics of the data: a table row per variable, facts, notes of the reader, and repairs."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
@@ -81,7 +80,7 @@ def _facts(data: Dataset) -> tuple[tuple[str, str], ...]:
 
 
 def digest(data: Dataset) -> str:
-    """Return the SHA-256 of names and numbers, which identifies the measurements."""
+    """Return the SHA-256 of names and numbers, which identifies the data."""
     result = hashlib.sha256()
     result.update(repr((data.state_names, data.input_names, data.n_runs)).encode())
     for array in (data.offsets, data.times, data.states, data.inputs, data.derivatives):

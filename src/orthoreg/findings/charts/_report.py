@@ -41,7 +41,8 @@ class ProposalView:
 @dataclass(frozen=True)
 class Earlier:
     """The model before proposals were accepted: its equations as MathML, its verdict, and rows of
-    (quantity, now, before)."""
+    (quantity, now, before).
+    """
 
     equations: tuple[str, ...]
     verdict: Verdict
@@ -52,7 +53,8 @@ class Earlier:
 @dataclass(frozen=True)
 class RankedModel:
     """A discovered model: its equations as MathML, its distance from the best model in nats, and
-    where the two differ most."""
+    where the two models differ most.
+    """
 
     equations: tuple[str, ...]
     gap: float
@@ -63,7 +65,7 @@ class RankedModel:
 @final
 @dataclass(frozen=True)
 class Repeat:
-    """Facts, code and command for reproducing the model."""
+    """Facts, code and the command to reproduce the model."""
 
     facts: tuple[tuple[str, str], ...]
     code: str
@@ -73,8 +75,11 @@ class Repeat:
 @final
 @dataclass(frozen=True, eq=False)
 class ReportData:
-    """The content of a report before rendering. A part without data is None or empty. `names` are
-    the names of variables, constants and time, which are typeset in sentences."""
+    """The content of a report before rendering.
+
+    Parts without data are None or empty. `names` are the names of variables, constants and time,
+    which are typeset in sentences.
+    """
 
     title: str
     subtitle: str
@@ -105,8 +110,10 @@ class ReportData:
 def charts_of(
     model: AbstractFittedModel, data: Dataset, some: Dataset, rollouts: Sequence[Rollout] | None
 ) -> dict[str, Any]:
-    """Return the parts of a report that need data. `rollouts` are forecasts of the runs `some`,
-    None if the model cannot be simulated."""
+    """Return the parts of a report that need data.
+
+    `rollouts` are forecasts of the runs in `some`, or None if the model cannot be simulated.
+    """
     parts: dict[str, Any] = {"quality": quality_of(data)}
     if model.output_names_ != model.state_names_:
         return parts

@@ -1,4 +1,4 @@
-"""Maps of the network or of the error of the equations in state space; errors against variables."""
+"""Maps of the network, or of the equations' error, over the states; errors against variables."""
 
 import math
 from collections.abc import Sequence
@@ -30,13 +30,13 @@ from ._phase import informative_pair
 
 _GRID = 44
 _MIN_DENSITY_ROWS = 100
-_MAP_POINTS = 500  # measured states on a map of a page
-_DENSITY_SHARES = (0.5, 0.9)  # of the data inside the density contours
+_MAP_POINTS = 500  # measured states on a map in a page
+_DENSITY_SHARES = (0.5, 0.9)  # shares of the data inside the density contours
 _BLUR = 1.3  # cells
-_MAX_DISTANCE = 5.0  # in units of the trust region's edge
-_PICTURE_POINTS = 4_000  # measured states in a picture
+_MAX_DISTANCE = 5.0  # maximum distance, in units of the trust region's edge
+_PICTURE_POINTS = 4_000  # measured states on a map in a picture
 _COLOUR_QUANTILE = 0.99  # quantile of the values at which the colour scale ends
-_REST = 1e-9  # of the state's size over the time of the data: a smaller derivative is rounding
+_REST = 1e-9  # share of the state's size per duration of the data: smaller derivatives are rounding
 _MAX_VARIABLES = 6
 _ERROR_POINTS = 350
 _MAX_BINS = 14
@@ -45,13 +45,14 @@ _MAX_LAGS = 40
 _ROUNDING = 1e-7  # of the derivative's size
 
 _ERRORS_NOTE = (
-    "Errors are relative to the size of each derivative. Derivatives estimated from neighbouring "
-    "rows have correlated errors over a few rows: correlation at small lags alone is no evidence "
-    "against the equations."
+    "Errors are relative to the size of each derivative. Derivatives are estimated from "
+    "neighbouring rows, so their errors are correlated over a few rows. Correlation at small lags "
+    "alone is therefore no evidence against the equations."
 )
 _MAP_ERRORS_NOTE = (
-    "Errors are relative to the size of each next value. Noise of a row is in its own error and in "
-    "that of the next row: correlation at lag one alone is no evidence against the equations."
+    "Errors are relative to the size of each next value. The noise of a row affects its own error "
+    "and that of the next row. Correlation at lag one alone is therefore no evidence against the "
+    "equations."
 )
 
 
@@ -59,7 +60,9 @@ _MAP_ERRORS_NOTE = (
 @dataclass(frozen=True, eq=False)
 class StateMap:
     """Values of one equation at measured states, over one or two variables, in increasing order.
-    The colour scale ends at `top`; `share` is the root mean square over all rows."""
+
+    The colour scale ends at `top`, and `share` is the root mean square over all rows.
+    """
 
     equation: str
     rate_unit: str
@@ -73,9 +76,12 @@ class StateMap:
 @final
 @dataclass(frozen=True, eq=False)
 class StateMaps:
-    """The contribution of the network at measured states. Without a network, the `kind` is "error",
-    and the values are errors of the equations relative to the derivative. `error` is the error of
-    the whole model; if it is unknown, it is None and `reason` states why."""
+    """The contribution of the network at measured states.
+
+    Without a network, `kind` is "error", and the values are errors of the equations relative to the
+    derivative. `error` is the error of the whole model, or None if it is unknown for the reason
+    `reason`.
+    """
 
     maps: tuple[StateMap, ...]
     kind: str
@@ -89,8 +95,10 @@ class StateMaps:
 @dataclass(frozen=True, eq=False)
 class NetworkMap:
     """Size of the network in one equation over two variables, or over one if `y` is empty.
-    `density` of the data and `distance` from them, in units of the trust region's edge, are on the
-    same grid."""
+
+    On the same grid are the `density` of the data and the `distance` from them, in units of the
+    trust region's edge.
+    """
 
     equation: str
     x_label: Label
@@ -108,7 +116,7 @@ class NetworkMap:
 @final
 @dataclass(frozen=True, eq=False)
 class Against:
-    """Errors against one variable: some points, and means over bins with 95% intervals."""
+    """Errors against one variable: a sample of points, and means over bins with 95% intervals."""
 
     label: Label
     x: Float[np.ndarray, " M"]
@@ -121,8 +129,10 @@ class Against:
 @final
 @dataclass(frozen=True, eq=False)
 class Diagnostics:
-    """Errors of one equation: their autocorrelation, which lies within `white` for white noise, and
-    errors against each variable."""
+    """Errors of one equation: their autocorrelation, and the errors against each variable.
+
+    The autocorrelation of white noise lies within `white`.
+    """
 
     equation: str
     lags: Int[np.ndarray, " L"]
@@ -134,8 +144,9 @@ class Diagnostics:
 def state_maps(
     model: AbstractFittedModel, data: Dataset, states: Sequence[str] | None
 ) -> StateMaps:
-    """Return maps at the measured states, for the equations with the largest values or for
-    `states`."""
+    """Return maps at the measured states, for the equations in `states` or those with the largest
+    values.
+    """
     names = model.output_names_
     chosen = chosen_names(states, names, "plot_residual", "equations")
     slopes = slopes_of(model, data, PICTURE.rows)
@@ -169,7 +180,7 @@ def state_maps(
         if there == len(chosen):
             reason = ": the others have no residual"
     maps = tuple(
-        # errors are relative: one colour scale for all of them
+        # errors are relative, so all of them share one colour scale
         _state_map(model, rows, c, values, share, [c] if kind == "residual" else chosen)
         for c in chosen
     )
@@ -205,26 +216,29 @@ def _state_map(
         tuple(labels[k] for k in places),
         variables[some][:, places],
         shown[some],
-        # a few large values must not fade all others
+        # so that a few large values do not fade all others
         max(float(np.quantile(values[:, scale], _COLOUR_QUANTILE)), 1e-300),
         float(share[equation]),
     )
 
 
 def _root_mean_square(values: Float[np.ndarray, "N c"]) -> Float[np.ndarray, " c"]:
-    """The root mean square of each column; infinite if a value is undefined."""
+    """Return the root mean square of each column, infinite if a value is undefined."""
     return np.sqrt(np.square(np.where(np.isfinite(values), values, np.inf)).mean(axis=0))
 
 
 def _drawn(values: Float[np.ndarray, "N c"]) -> Float[np.ndarray, "N c"]:
-    """Absolute values; undefined values are replaced by the largest value."""
+    """Return absolute values, with undefined values replaced by the largest."""
     known = np.isfinite(values)
     top = float(np.abs(values[known]).max()) if known.any() else 1.0
     return np.where(known, np.abs(values), top)
 
 
 def network_maps(model: AbstractFittedModel, rows: Dataset) -> tuple[tuple[NetworkMap, ...], str]:
-    """Return a map for each equation with a network, and a note; empty without a network."""
+    """Return a map for each equation with a network, and a note.
+
+    Both are empty without a network.
+    """
     if not model.field_.has_residual:
         return (), ""
     with np.errstate(all="ignore"):
@@ -260,7 +274,8 @@ def _network_map(
         points = np.tile(variables.mean(axis=0), (_GRID * _GRID, 1))
         points[:, [i, j]] = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
         reach = np.minimum(region.distance(points), _MAX_DISTANCE).reshape(_GRID, _GRID)
-        distance = reach if reach.min() < 1 < reach.max() else None  # otherwise the map has no edge
+        # only if the edge lies on the map
+        distance = reach if reach.min() < 1 < reach.max() else None
     return NetworkMap(
         equation, labels[i], labels[j], x, y, np.abs(neural[:, c]).reshape(_GRID, _GRID), density,
         _levels(density), distance, variables[some, i], variables[some, j],
@@ -270,8 +285,9 @@ def _network_map(
 def _network_on_grid(
     model: AbstractFittedModel, rows: Dataset, places: tuple[int, ...], side: int
 ) -> tuple[list[np.ndarray], np.ndarray]:
-    """Axes over these variables, and the network on their grid with all other variables at their
-    mean."""
+    """Return axes over these variables, and the network on their grid with other variables at their
+    mean.
+    """
     low, high = bounds_of(rows.variables[:, list(places)], 0.15)
     lines = [np.linspace(low[k], high[k], side) for k in range(len(places))]
     grid = np.stack(np.meshgrid(*lines), axis=-1).reshape(-1, len(places))
@@ -284,7 +300,7 @@ def _network_on_grid(
 def _density(
     x: np.ndarray, y: np.ndarray, columns: np.ndarray, lines: np.ndarray
 ) -> Float[np.ndarray, "r c"]:
-    """Density of the data on the grid, blurred by about a cell; at most one."""
+    """Return the density of the data on the grid, blurred by about one cell and at most 1."""
     edges = [
         np.concatenate([[-np.inf], (at[1:] + at[:-1]) / 2, [np.inf]]) for at in (columns, lines)
     ]
@@ -297,7 +313,10 @@ def _density(
 
 
 def _blurred(count: Float[np.ndarray, "r c"]) -> Float[np.ndarray, "r c"]:
-    """`scipy.ndimage.gaussian_filter(count, _BLUR)`, whose import takes longer than the page."""
+    """Return `scipy.ndimage.gaussian_filter(count, _BLUR)`.
+
+    Importing that function takes longer than writing the page.
+    """
     radius = round(4 * _BLUR)
     kernel = np.exp(-0.5 * (np.arange(-radius, radius + 1) / _BLUR) ** 2)
     kernel /= kernel.sum()
@@ -309,7 +328,7 @@ def _blurred(count: Float[np.ndarray, "r c"]) -> Float[np.ndarray, "r c"]:
 
 
 def _levels(density: Float[np.ndarray, "r c"]) -> Float[np.ndarray, " _"]:
-    """The levels whose contours enclose half and most of the data."""
+    """Return the levels whose contours enclose the shares `_DENSITY_SHARES` of the data."""
     if not density.size:
         return np.zeros(0)
     ordered = np.sort(density.ravel())[::-1]
@@ -358,7 +377,7 @@ def _diagnostics(rows: Dataset, errors: Float[np.ndarray, " N"], equation: str) 
 
 
 def _autocorrelation(rows: Dataset, errors: Float[np.ndarray, " N"]) -> Float[np.ndarray, " lags"]:
-    """Autocorrelation over all runs, relative to the overall mean."""
+    """Return the autocorrelation over all runs, relative to the overall mean."""
     longest = int(rows.run_lengths.max())
     lags = min(_MAX_LAGS, max(longest // 3, 1))
     centred = errors - errors.mean()

@@ -1,4 +1,4 @@
-"""Possible problems of data or library: one pure function for each kind of advice."""
+"""Diagnoses of data and library: one pure function for each kind of advice."""
 
 from ._chaos import chaotic as chaotic
 from ._chaos import forecast_horizon as forecast_horizon

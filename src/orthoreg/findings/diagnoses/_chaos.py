@@ -1,4 +1,4 @@
-"""Chaos: nearby states diverge so fast that long forecasts are impossible."""
+"""Detect chaos: nearby states diverge so fast that long forecasts are impossible."""
 
 from collections.abc import Callable
 
@@ -13,11 +13,12 @@ Field = Callable[[Float[np.ndarray, "N V"]], Float[np.ndarray, "N n"]]
 
 
 def chaotic(field: Field, data: Dataset, error: float) -> Advice | None:
-    """Return advice if forecasts fail before the end of these runs although the field is accurate.
+    """Return advice if forecasts fail before the end of these runs although the field is
+    accurate.
 
-    `error` is the relative uncertainty of initial state and field. It grows as nearby states
-    diverge: lambda t = log(lost / error). Lambda is the largest Lyapunov exponent of the field
-    along the measured runs, less the growth of the motion itself.
+    `error` is the relative uncertainty of initial state and field. It reaches the level `lost`
+    after the time t with lambda t = log(lost / error), where lambda is the largest Lyapunov
+    exponent of the field along the measured runs, minus the growth rate of the motion itself.
     """
     exponent = chaotic_exponent(field, data)
     if exponent is None:
@@ -29,7 +30,7 @@ def chaotic(field: Field, data: Dataset, error: float) -> Advice | None:
     if data.discrete and data.time_name not in data.units:
         unit, step = "rows", data.schema.step or 1.0
         exponent, lasts = exponent * step, lasts / step
-    # a system with inputs may be unstable instead, for example if the inputs stabilise it
+    # with inputs, the system may be unstable instead, for example stabilised by the inputs
     is_, under = ("is chaotic or unstable", " under the same inputs") if data.input_names else (
         "is chaotic", ""
     )  # fmt: skip
@@ -42,10 +43,10 @@ def chaotic(field: Field, data: Dataset, error: float) -> Advice | None:
 
 
 def forecast_horizon(field: Field, data: Dataset) -> float | None:
-    """Return the time for which forecasts are reliable, or None if the field is not chaotic on
-    these runs.
+    """Return the time for which forecasts are reliable, or None if the field is not chaotic
+    here.
 
-    The uncertainty is the noise of the states, relative to their standard deviation.
+    The initial uncertainty is the noise of the states, relative to their standard deviation.
     """
     exponent = chaotic_exponent(field, data)
     if exponent is None:
@@ -56,8 +57,11 @@ def forecast_horizon(field: Field, data: Dataset) -> float | None:
 
 
 def chaotic_exponent(field: Field, data: Dataset) -> float | None:
-    """Return the largest Lyapunov exponent along the runs. Return None if the field cannot be
-    chaotic, or if a perturbation does not grow much during the longest run."""
+    """Return the largest Lyapunov exponent along the runs.
+
+    Return None if the field cannot be chaotic, or if perturbations grow little during the longest
+    run.
+    """
     moving = int(np.count_nonzero(np.ptp(data.states, axis=0)))
     if moving < limits.MIN_STATES_CHAOS and not data.input_names and not data.discrete:
         return None
@@ -73,18 +77,21 @@ def _span(data: Dataset) -> float:
 
 
 def _horizon(exponent: float, error: float) -> float:
-    """Return the time in which a relative error grows until the forecast is lost."""
+    """Return the time after which a relative error has grown so much that the forecast is
+    useless.
+    """
     lost = limits.LOST_FORECAST_ERROR
     return float(np.log(lost / min(max(error, limits.MIN_INITIAL_ERROR), lost / 2)) / exponent)
 
 
 def lyapunov_exponent(field: Field, data: Dataset) -> float | None:
-    """Return the mean growth rate of a perturbation along the runs; None if it does not grow in
-    both halves of the runs, or the field is not finite.
+    """Return the mean growth rate of a perturbation along the runs.
 
-    d' = J(x(t)) d with the Jacobian J at the measured states, by the Runge-Kutta method of fourth
-    order. The growth of |x'| is subtracted from that of d. For a map d[k+1] = J(x[k]) d[k], and
-    |x[k+1] - x[k]| takes the place of |x'|.
+    Return None if it does not grow in both halves of the runs, or if the field is not finite.
+
+    The perturbation follows d' = J(x(t)) d with the Jacobian J at the measured states, integrated
+    by the fourth-order Runge-Kutta method. The growth of |x'| is subtracted from that of d. For a
+    map, d[k+1] = J(x[k]) d[k], and |x[k+1] - x[k]| replaces |x'|.
     """
     rates = []
     spread = data.states.std(axis=0)
@@ -126,7 +133,7 @@ def _rate(
     first: int,
     last: int,
 ) -> float:
-    """Growth rate of a perturbation minus that of the motion, with averaged speeds."""
+    """Return the growth rate of a perturbation minus that of the motion, with averaged speeds."""
     width = max((last - first) // 10, 1)
     start = float(np.mean(speed[first : first + width]))
     end = float(np.mean(speed[last - width : last]))
@@ -137,12 +144,12 @@ def _rate(
 def _jacobians(
     field: Field, variables: Float[np.ndarray, "T V"], spread: Float[np.ndarray, " n"]
 ) -> Float[np.ndarray, "T n n"] | None:
-    """Jacobians of the field at each row, in standard deviations of the states."""
+    """Return the Jacobian of the field at each row, in standard deviations of the states."""
     columns = []
     for state in range(len(spread)):
         step = np.zeros(variables.shape[1])
         step[state] = limits.JACOBIAN_STEP * spread[state]
-        with np.errstate(all="ignore"):  # terms may be undefined next to the data
+        with np.errstate(all="ignore"):  # terms may be undefined close to the data
             change = (field(variables + step) - field(variables - step)) / (2 * step[state])
         columns.append(change / spread * spread[state])
     result = np.stack(columns, axis=2)
@@ -152,7 +159,7 @@ def _jacobians(
 def _flow_steps(
     jacobians: Float[np.ndarray, "T n n"], times: Float[np.ndarray, " T"]
 ) -> Float[np.ndarray, "L n n"]:
-    """The matrices that take a perturbation from row to row."""
+    """Return the matrices that advance a perturbation from row to row."""
     h = np.diff(times)[:, None, None]
     first, last = jacobians[:-1], jacobians[1:]
     middle = (first + last) / 2
@@ -165,7 +172,7 @@ def _flow_steps(
 
 
 def _growth(steps: Float[np.ndarray, "L n n"]) -> Float[np.ndarray, " T"]:
-    """The logarithm of a perturbation's size at each row."""
+    """Return the logarithm of a perturbation's size at each row."""
     n = steps.shape[1]
     direction = np.ones(n) / np.sqrt(n)
     sizes = np.zeros(len(steps) + 1)

@@ -1,4 +1,4 @@
-"""Possible problems of the data: too few rows, noise, a lag between position and velocity."""
+"""Diagnose data: too few rows, noise, a lag between position and velocity."""
 
 from itertools import permutations
 from typing import NamedTuple, final
@@ -18,8 +18,11 @@ from .._words import counted, listed, percent
 def few_rows(
     data: Dataset, n_terms: int, period: Float[np.ndarray, " n"] | None = None
 ) -> Advice | None:
-    """Return advice if there are fewer than five rows for each of `n_terms` candidate terms, fewer
-    than eight in a `period` (in rows, of each state), or fewer than six in most runs."""
+    """Return advice if there are too few rows.
+
+    There should be at least five rows for each of `n_terms` candidate terms, eight per `period` (in
+    rows, of each state), and six in most runs.
+    """
     reasons = []
     are = "is" if data.n_samples == 1 else "are"
     if data.n_samples < limits.MIN_ROWS_PER_TERM * n_terms:
@@ -54,21 +57,21 @@ def noise(
     slope_noise: Float[np.ndarray, " n"],
     rates: tuple[str, ...] | None = None,
 ) -> Advice | None:
-    """Return advice if the noise of a state is large, or large in its derivative.
+    """Return advice if the noise of a state, or of its derivative, is large.
 
-    `level` is the noise of each state over its standard deviation, `slope_noise` the resulting
-    error of the estimated derivative over its size; `rates` are the labels of these derivatives. A
-    state whose differences contain more noise than motion is not called noisy: its consecutive
-    values are unrelated at this time step, as in a discrete map.
+    `level` is the noise of each state in standard deviations of the state. `slope_noise` is the
+    resulting error of the estimated derivative relative to its size, and `rates` are the labels of
+    the derivatives. If the differences of a state contain more noise than motion, it is not called
+    noisy: its consecutive values are unrelated at this time step, as in a discrete map.
     """
     unrelated = np.flatnonzero(level > limits.UNRELATED_NOISE)
     if unrelated.size:
         states = listed([names[i] for i in unrelated])
         return Advice(
             "few-rows",
-            f"Consecutive values of {states} are hardly related: the samples are too far apart for "
-            f"a differential equation, or {'they come' if unrelated.size > 1 else 'it comes'} from "
-            f"a discrete map. Sample more often.",
+            f"Consecutive values of {states} are hardly related: the samples are too far apart "
+            f"for a differential equation, or {'they come' if unrelated.size > 1 else 'it comes'} "
+            "from a discrete map. Sample more often.",
         )
     loud = np.flatnonzero(
         (level > limits.LARGE_NOISE)
@@ -83,15 +86,17 @@ def noise(
         "noise",
         f"The noise in {states}, relative to the standard deviation, causes an uncertainty of "
         f"{percent(float(slope_noise[worst]))} in the estimated "
-        f"{left_side((rates or names)[worst])}. "
-        f"Measure more runs, or repeat runs and average them.",
+        f"{left_side((rates or names)[worst])}. Measure more runs, or repeat runs and average "
+        "them.",
     )
 
 
 @final
 class Lag(NamedTuple):
-    """A `velocity` that is the derivative of `position`, `lag` units of time late, with the
-    standard error of the lag."""
+    """A velocity that is the delayed derivative of a position.
+
+    `lag` is the delay of `velocity` in units of time, and `error` its standard error.
+    """
 
     position: str
     velocity: str
@@ -100,11 +105,10 @@ class Lag(NamedTuple):
 
 
 def lags(data: Dataset) -> list[Lag]:
-    """Return pairs of measured states in which one state is the time-shifted derivative of the
-    other.
+    """Return pairs of measured states of which one is the time-shifted derivative of the other.
 
-    v(t) = q'(t - lag) is v = q' - lag q'' to first order. Integrals against bumps need no
-    derivative of the data. The standard error comes from stretches of the runs.
+    To first order, v(t) = q'(t - lag) is v = q' - lag q''. Integrals against test functions need no
+    derivative of the data. The standard error is estimated from separate parts of the data.
     """
     steps = np.diff(data.times)[np.diff(data.run_of_row) == 0]
     if not len(steps) or data.n_states < 2 or data.derivatives is not None:
@@ -131,7 +135,7 @@ def lags(data: Dataset) -> list[Lag]:
 def _lag(
     slope: Float[np.ndarray, " R"], bend: Float[np.ndarray, " R"], velocity: Float[np.ndarray, " R"]
 ) -> tuple[float, float] | None:
-    """The lag and its standard error, or None if the velocity is not the derivative."""
+    """Return the lag and its standard error, or None if the velocity is not the derivative."""
     design = np.column_stack([slope, bend])
     (factor, minus), *_ = np.linalg.lstsq(design, velocity, rcond=None)
     residual = velocity - design @ [factor, minus]
@@ -152,8 +156,11 @@ def _lag(
 def _is_equation(
     slope: Float[np.ndarray, " R"], bend: Float[np.ndarray, " R"], pair: Float[np.ndarray, "R 2"]
 ) -> bool:
-    """Whether q' = a v + b q, with the two columns of `pair`, fits clearly better than a lag. For a
-    harmonic oscillation both are equivalent."""
+    """Return whether q' = a v + b q, with the columns q and v of `pair`, fits clearly better than a
+    lag.
+
+    For a harmonic oscillation, both are equivalent.
+    """
 
     def squares(design: Float[np.ndarray, "R 2"], target: Float[np.ndarray, " R"]) -> float:
         residual = target - design @ np.linalg.lstsq(design, target, rcond=None)[0]

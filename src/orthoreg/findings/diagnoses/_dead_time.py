@@ -1,4 +1,4 @@
-"""An input that acts later than it was recorded."""
+"""Detect an input that acts later than it was recorded."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -20,7 +20,7 @@ from .._words import percent
 @final
 @dataclass(frozen=True)
 class DeadTime:
-    """The input, its delay, the equation, and the share of the error beyond noise that is left."""
+    """A delayed input with its equation, and the share of the error beyond noise that remains."""
 
     variable: str
     value: float
@@ -32,8 +32,10 @@ class DeadTime:
 def dead_time(
     seen: Observations, library: AbstractLibrary, failing: Sequence[int]
 ) -> DeadTime | None:
-    """Return the input whose delay reduces the held-out error of an equation among `failing` most,
-    if the reduction is clear. The library is that of the model, with the delayed input instead."""
+    """Return the input whose delay most reduces the held-out error of an equation among `failing`.
+
+    Return None if no reduction is clear. The delayed input replaces the input in the library.
+    """
     motion = seen.motion
     if motion is None or motion.data.inputs is None or not failing:
         return None
@@ -99,7 +101,9 @@ def dead_time(
 
 
 def _grid(seen: Observations, name: str) -> Float[np.ndarray, " G"]:
-    """Return delays from zero to some times in which the input moves by its standard deviation."""
+    """Return delays from zero to a multiple of the time in which the input moves by its standard
+    deviation.
+    """
     assert seen.motion is not None
     data = seen.motion.data
     assert data.inputs is not None
@@ -116,7 +120,7 @@ def _grid(seen: Observations, name: str) -> Float[np.ndarray, " G"]:
 
 
 def _vertex(grid: np.ndarray, errors: np.ndarray, k: int) -> float:
-    """Return the minimum of the parabola of squared errors through three delays."""
+    """Return the minimum of the parabola through three squared errors, around index `k`."""
     if k + 1 >= len(grid):
         return float(grid[k])
     a, b, c = errors[k - 1 : k + 2] ** 2
@@ -131,8 +135,8 @@ def _advice(
     label = seen.labels[equation]
     return Advice(
         "dead-time",
-        f"{name} acts later than it was recorded: delayed by about {value:.2g}, the held-out error "
-        f"of {label}' is {percent(after)} instead of {percent(before)}. Add the term {name}(t - "
-        f'tau) to the library, as in library="poly(1) + {name}(t - tau)", on the command line '
-        f"--library; the fit estimates tau.",
+        f"{name} acts later than it was recorded: a delay of about {value:.2g} reduces the "
+        f"held-out error of {label}' from {percent(before)} to {percent(after)}. Add the term "
+        f'{name}(t - tau) to the library, as in library="poly(1) + {name}(t - tau)", on the '
+        f"command line --library; the fit estimates tau.",
     )

@@ -1,5 +1,4 @@
-"""A missing variable, or an explicit dependence on time: a forcing that is not among the
-columns."""
+"""Detect a missing variable, or a forcing (an explicit dependence on time) without a column."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,10 +25,11 @@ def missing_variable(
     first: Determination | None,
     tried: str = "",
 ) -> Advice | None:
-    """Return advice if no function of the columns explains the rate of a state among `failing`.
+    """Return advice if no function of the columns explains the derivative of a state in
+    `failing`.
 
-    `tried` says what does not help. If separate coefficients for each run explain the rate, the
-    advice is that runs differ.
+    `tried` is a sentence on what does not help. If separate coefficients for each run explain the
+    derivative, the advice states that runs differ.
     """
     if first is None or not first.enough:
         return None
@@ -65,7 +65,7 @@ def missing_variable(
 
 
 def _differs_by_run(seen: Observations, features: FeatureMap, equation: int) -> bool:
-    """Whether separate fits of the library to each run are clearly better on held-out stretches."""
+    """Return whether separate fits to each run are clearly better on held-out stretches."""
     samples = seen.samples
     run = samples.run_of_row
     length = np.bincount(run)
@@ -92,8 +92,11 @@ def _differs_by_run(seen: Observations, features: FeatureMap, equation: int) -> 
 @final
 @dataclass(frozen=True)
 class TimeDependence:
-    """The held-out errors of an equation without and with a forcing, and the share of the error
-    beyond noise that remains."""
+    """A forcing of one equation.
+
+    It has the held-out errors without and with the forcing, and the share of the error beyond noise
+    that remains.
+    """
 
     equation: int
     before: float
@@ -112,8 +115,8 @@ def time_dependence(
     """Return the forcing that clearly explains an equation among `failing`, or None.
 
     The error with the forcing must be clearly smaller than that of any function of the columns
-    (`first`), or almost zero for several runs if `first` is unknown. It must also be clearly
-    smaller than that of a larger library, with which the share `rival` of the error remains.
+    (`first`) or, if `first` is unknown, almost zero in several runs. It must also be clearly
+    smaller than the error of a larger library, which is the share `rival` of the present error.
     """
     if seen.samples.times is None or seen.data is None:
         return None
@@ -144,7 +147,7 @@ def time_dependence(
 
 
 def _waves(seen: Observations, features: FeatureMap, equation: int) -> TimeDependence | None:
-    """A forcing by sines and cosines of time, found one frequency at a time."""
+    """Return the forcing by sines and cosines of time. Frequencies are added one at a time."""
     samples = seen.samples
     assert samples.times is not None
     target, times = samples.targets[:, equation], samples.times
@@ -154,7 +157,7 @@ def _waves(seen: Observations, features: FeatureMap, equation: int) -> TimeDepen
     after, frequencies = before, []
     for _ in range(limits.MAX_WAVES):
         frequency = _strongest(seen, design, target)
-        # waves with adjacent frequencies represent the envelope of decaying motion
+        # waves with adjacent frequencies only represent the envelope of decaying motion
         if frequency is None or any(
             abs(frequency - w) < 2 * _resolution(seen) for w in frequencies
         ):
@@ -187,7 +190,7 @@ def _waves(seen: Observations, features: FeatureMap, equation: int) -> TimeDepen
 
 
 def _shared(seen: Observations, features: FeatureMap, equation: int) -> TimeDependence | None:
-    """A forcing of any form that is the same at the same time in every run."""
+    """Return the forcing of arbitrary form that is the same at the same time in every run."""
     samples = seen.samples
     assert samples.times is not None
     run, times = samples.run_of_row, samples.times
@@ -223,7 +226,7 @@ def _shared(seen: Observations, features: FeatureMap, equation: int) -> TimeDepe
 def _strongest(
     seen: Observations, design: Float[np.ndarray, "N K"], target: Float[np.ndarray, " N"]
 ) -> float | None:
-    """The frequency whose wave explains most of the target beyond the design."""
+    """Return the frequency whose wave explains most of the target beyond the design."""
     samples = seen.samples
     assert samples.times is not None and seen.data is not None
     times, data = samples.times, seen.data
@@ -251,11 +254,11 @@ def _explained(
     frequencies: Float[np.ndarray, " F"],
     times: Float[np.ndarray, " N"],
 ) -> Float[np.ndarray, " F"]:
-    """Return the sum of squares that the waves of each frequency explain in addition to an
-    orthonormal basis.
+    """Return the sum of squares that waves of each frequency explain beyond an orthonormal
+    basis.
 
-    This is g' G^-1 g with g the moments of cosine and sine with the remainder `left`, and G their
-    Gram matrix, both without the basis.
+    This is g' G^-1 g, where g are the moments of cosine and sine with the remainder `left`, and G
+    is the Gram matrix of cosine and sine, both orthogonalized against the basis.
     """
     phase = np.outer(times, frequencies)
     cosine, sine = np.cos(phase), np.sin(phase)
@@ -271,7 +274,7 @@ def _explained(
 
 
 def _resolution(seen: Observations) -> float:
-    """The frequency whose period is as long as the longest run."""
+    """Return the angular frequency whose period is the duration of the longest run."""
     data = seen.data
     assert data is not None
     first, last = data.offsets[:-1], data.offsets[1:] - 1
@@ -287,7 +290,7 @@ def _noise(seen: Observations, equation: int) -> float:
 
 
 def _left(seen: Observations, equation: int, before: float, after: float) -> float:
-    """The share of an error beyond noise that remains."""
+    """Return the share of an error beyond noise that remains."""
     noise = _noise(seen, equation)
     start = beyond_noise(before, noise, limits.NOISE_MARGIN)
     return beyond_noise(after, noise, limits.NOISE_MARGIN) / start if start > 0 else np.inf

@@ -1,4 +1,4 @@
-"""A larger library that clearly reduces the held-out error."""
+"""Search for a larger library that clearly reduces the held-out error."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -27,16 +27,18 @@ class LargerLibrary:
     equation: int
     before: float
     after: float
-    left: float  # of the error beyond noise
+    left: float  # share of the error beyond noise that remains
     advice: Advice
 
 
 def larger_library(
     seen: Observations, library: AbstractLibrary, failing: Sequence[int]
 ) -> LargerLibrary | None:
-    """Return the library with the largest reduction of an error among the `failing` equations, or
-    None if the reduction is not clear. Candidates are compared by least squares on all terms; the
-    best is confirmed with selected terms."""
+    """Return the library that most reduces an error among the `failing` equations.
+
+    Return None if no reduction is clear. Candidates are compared by least squares on all terms; the
+    best one is confirmed with selected terms.
+    """
     samples = seen.samples
     fold = folds(samples, limits.FOLDS)
     noise = np.sqrt(seen.noise / np.maximum(seen.size, 1e-300))
@@ -56,7 +58,7 @@ def larger_library(
             remaining = (
                 beyond_noise(new, noise[c], limits.NOISE_MARGIN) / start if start > 0 else np.inf
             )
-            # a later candidate is larger and must be clearly better than an earlier candidate
+            # later candidates are larger, so they must be clearly better than earlier ones
             if remaining <= limits.MAX_REMAINING_ERROR and (
                 best is None or remaining < limits.MAX_REMAINING_ERROR * best[0]
             ):
@@ -76,14 +78,16 @@ def larger_library(
     advice = Advice(
         "larger-library",
         f"Try the library {text}: with the best of its terms, the held-out error of "
-        f"{left_side(name)} is "
-        f"{errors[0]}; with the best terms of the present library, it is {errors[1]}.",
+        f"{left_side(name)} is {errors[0]}, compared with {errors[1]} for the best terms of the "
+        f"present library.",
     )
     return LargerLibrary(text, c, old, new, remaining, advice)
 
 
 def candidates(library: AbstractLibrary) -> list[tuple[str, AbstractLibrary]]:
-    """Return larger libraries and their text, with higher degrees, more frequencies, or both."""
+    """Return larger libraries as (text, library): with higher degrees, more frequencies, or
+    both.
+    """
     parts = _parts(library)
     if any(library_text(part) is None for part in parts):
         return []
@@ -104,7 +108,7 @@ def candidates(library: AbstractLibrary) -> list[tuple[str, AbstractLibrary]]:
 
 
 def library_text(library: AbstractLibrary) -> str | None:
-    """Return the library as text for the command line, or None if it has no text form."""
+    """Return the library as text for the command line, or None if it cannot be written as text."""
     match library:
         case Polynomial():
             return f"poly({library.degree})"
@@ -130,7 +134,9 @@ def _parts(library: AbstractLibrary) -> list[AbstractLibrary]:
 
 
 def _terms(library: AbstractLibrary, seen: Observations) -> np.ndarray | None:
-    """The values of the terms; None if there are too many terms or values are not finite."""
+    """Return the values of the terms, or None if there are too many terms or values are not
+    finite.
+    """
     samples = seen.samples
     if len(library.terms(samples.names)) > limits.MAX_TERMS_TRIED:
         return None
@@ -142,7 +148,7 @@ def _terms(library: AbstractLibrary, seen: Observations) -> np.ndarray | None:
 def _chosen_errors(
     seen: Observations, present: AbstractLibrary, larger: AbstractLibrary, equation: int
 ) -> tuple[float, float]:
-    """Held-out errors of the terms that cross-validation chooses from each library."""
+    """Return the held-out errors of the terms that cross-validation chooses from each library."""
     samples = seen.samples
     alone = replace(
         samples,

@@ -1,4 +1,4 @@
-"""Samples too far apart to identify a flow, whose rows follow each other by a map."""
+"""Detect samples that are too far apart to identify a flow, but whose rows follow a map."""
 
 import numpy as np
 from jaxtyping import Float
@@ -12,7 +12,7 @@ from .._words import listed, percent
 
 def discrete(data: Dataset, period: Float[np.ndarray, " n"] | None) -> Advice | None:
     """Return advice to fit a map if samples are too far apart for derivatives, but each row
-    determines the next one.
+    determines the next.
 
     `period` is the number of rows of an oscillation of each state.
     """
@@ -38,7 +38,7 @@ def discrete(data: Dataset, period: Float[np.ndarray, " n"] | None) -> Advice | 
     return Advice(
         "discrete",
         f"Samples are too far apart to identify a flow: {listed(coarse)} {turn} every few rows. "
-        f"But {variables} determine{'' if many else 's'} the next row (up to {percent(worst)} of "
-        f"its variance). Fit a map, x[k+1] = f(x[k]): --discrete on the command line, "
-        f"read_table(discrete=True) or Dataset.from_arrays(discrete=True) in Python.",
+        f"But {variables} determine{'' if many else 's'} the next row (except up to "
+        f"{percent(worst)} of its variance). Fit a map, x[k+1] = f(x[k]): --discrete on the "
+        "command line, read_table(discrete=True) or Dataset.from_arrays(discrete=True) in Python.",
     )

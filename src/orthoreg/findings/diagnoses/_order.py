@@ -1,5 +1,4 @@
-"""Detection of unmeasured states: equations of higher order in measured states are tested on
-held-out rows."""
+"""Detect unmeasured states by testing equations of higher order on held-out rows."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,8 +20,11 @@ from .._words import listed, percent, rates
 @final
 @dataclass(frozen=True, eq=False)
 class HigherOrder:
-    """Equations whose rates the columns do not determine, with the labels of all equations, and
-    trials of higher orders of the measured states."""
+    """Equations whose derivatives the columns do not determine.
+
+    `labels` belong to all equations, and `trials` are the trials of higher orders of the measured
+    states.
+    """
 
     equations: tuple[int, ...]
     labels: tuple[str, ...]
@@ -31,7 +33,10 @@ class HigherOrder:
 
     def advice(self, above: int) -> tuple[float, Advice] | None:
         """Return the share of the forecast error that remains if the order is raised by `above`,
-        and advice. Return None if this order does not help."""
+        and advice.
+
+        Return None if this order does not help.
+        """
         gain = self.trials.gain(self.data.schema.order + above)
         if gain is None:
             return None
@@ -41,7 +46,7 @@ class HigherOrder:
 
     @property
     def failure(self) -> str:
-        """A sentence about the orders that were tried and do not help."""
+        """A sentence on the orders that were tried without success, or ''."""
         if not self.trials.failed:
             return ""
         orders = listed([str(order) for order in self.trials.failed])
@@ -51,12 +56,14 @@ class HigherOrder:
 def higher_order(
     seen: Observations, recipe: Recipe, failing: Sequence[int], first: Determination | None
 ) -> HigherOrder | None:
-    """Return trials of higher orders for the equations among `failing` whose rates the columns do
-    not determine, or None if there are none.
+    """Return trials of higher orders for those of the `failing` equations that the columns do not
+    determine.
 
-    Neighbouring rows show whether a rate is a function of the columns (`first`). If rows have no
-    neighbours, as is usual with many columns, the rate counts as undetermined if the library leaves
-    most of it unexplained.
+    Return None if there are none.
+
+    Neighbouring rows show whether a derivative is a function of the columns (`first`). Rows often
+    have no neighbours if there are many columns. A derivative then counts as undetermined if the
+    library leaves most of it unexplained.
     """
     motion = seen.motion
     if motion is None or motion.data.derivatives is not None or motion.data.hidden or not failing:
@@ -79,7 +86,9 @@ def higher_order(
 
 
 def _advice(labels: Sequence[str], gain: OrderGain, time_unit: str) -> Advice:
-    """Return advice to raise the order of some states, with the gain that this brings."""
+    """Return advice to raise the order of some states, with the resulting reduction of the
+    error.
+    """
     many, order = len(gain.states) > 1, gain.order
     role = "positions, whose velocities" if many else "a position, whose velocity"
     option = f" --order {order}" if order > 2 else ""
@@ -96,15 +105,17 @@ def _advice(labels: Sequence[str], gain: OrderGain, time_unit: str) -> Advice:
 
 
 def undetermined_limit(seen: Observations) -> float:
-    """Return the share of a rate that noise may leave undetermined by the columns."""
+    """Return the share of a derivative that noise may make appear undetermined by the columns."""
     level = float(seen.noise_level.max(initial=0.0))
     return max(limits.UNDETERMINED_SHARE, limits.MISSING_VARIABLE_NOISE_FACTOR * level)
 
 
 def _rate_share(seen: Observations, library: AbstractLibrary) -> Float[np.ndarray, " c"]:
-    """Return the share of each rate that the library does not explain on held-out rows, after
-    subtracting noise. It is NaN if there are too few rows for the library, or if terms are not
-    finite."""
+    """Return the share of each derivative that the library does not explain on held-out rows.
+
+    Noise is subtracted. The share is NaN if there are too few rows for the library, or if terms are
+    not finite.
+    """
     samples = seen.samples
     targets = samples.targets
     unknown = np.full(targets.shape[1], np.nan)

@@ -1,4 +1,4 @@
-"""A coefficient that differs between runs."""
+"""Detect a coefficient that differs between runs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,7 +19,9 @@ from .._words import percent
 @final
 @dataclass(frozen=True)
 class DiffersByRun:
-    """The equation, its term, and the share of the error beyond noise that is left."""
+    """A coefficient that differs between runs, and the share of the error beyond noise that
+    remains.
+    """
 
     equation: int
     term: str
@@ -30,8 +32,11 @@ class DiffersByRun:
 def differs_by_run(
     seen: Observations, library: AbstractLibrary, failing: Sequence[int]
 ) -> DiffersByRun | None:
-    """Return the term of the library whose coefficient, with another value in each run, reduces the
-    held-out error of an equation among `failing` most, if the reduction is clear."""
+    """Return the term whose coefficient per run most reduces the held-out error of an equation in
+    `failing`.
+
+    Return None if no reduction is clear.
+    """
     samples = seen.samples
     features = seen.bind(library, samples.names, samples.outputs, samples.given)
     run = samples.run_of_row
@@ -70,7 +75,7 @@ def differs_by_run(
 
 
 def _stretches(run: Int[np.ndarray, " N"], length: Int[np.ndarray, " R"]) -> Int[np.ndarray, " N"]:
-    """Return the stretch of its run that each row belongs to."""
+    """Return the index of the stretch of its run to which each row belongs."""
     index = np.arange(len(run)) - (np.cumsum(length) - length)[run]
     return index * limits.STRETCHES_PER_RUN // length[run]
 

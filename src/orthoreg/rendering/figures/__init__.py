@@ -1,4 +1,4 @@
-"""Matplotlib figures of chart data. Each function draws into `ax` if given."""
+"""Draw chart data with Matplotlib. Each function draws into `ax` if it is given."""
 
 from ._forecast import draw_forecasts as draw_forecasts
 from ._panels import GivenAxes as GivenAxes

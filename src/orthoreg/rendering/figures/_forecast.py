@@ -1,4 +1,4 @@
-"""Forecasts and measured runs over time."""
+"""Draw forecasts and measured runs over time."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -14,13 +14,15 @@ from ._panels import GivenAxes, Panels, open_panels
 from ._style import FORECAST, INK, INPUT, MEASURED, SHADE, number, panel_title, tidy
 
 _MEANING = "error of a run: root mean square, relative to the variation of the states"
-_WIDTHS = {1: 5.4, 2: 3.6, 3: 2.75}  # inches of a panel, by the number of runs
+_WIDTHS = {1: 5.4, 2: 3.6, 3: 2.75}  # width of a panel in inches, by the number of runs
 _LABEL_LENGTH = 16  # characters
 
 
 def draw_forecasts(chart: Forecasts, title: str, ax: GivenAxes = None) -> Figure:
-    """Return measured runs as dots and forecasts as lines: a row of panels for each state, a column
-    for each run, and inputs in thin panels below."""
+    """Return a figure with measured runs as dots and forecasts as lines.
+
+    States are rows of panels, and runs are columns. Inputs are in thin panels below.
+    """
     runs, n_states, n_inputs = chart.runs, len(chart.states), len(chart.inputs)
     rows = n_states + n_inputs
     what = f"{n_states} states{f' and {n_inputs} inputs' * bool(n_inputs)} x {len(runs)} runs"
@@ -33,7 +35,7 @@ def draw_forecasts(chart: Forecasts, title: str, ax: GivenAxes = None) -> Figure
         for k in range(n_inputs):
             axes = panels[n_states + k, column]
             _draw_input(axes, run, k, chart.held[k])
-            if column == 0:  # above, because the panel is too low for a name beside it
+            if column == 0:  # above the panel, which is too low for a name beside it
                 panel_title(axes, f"input {chart.inputs[k]}", loc="left", color=INPUT, pad=3)
     for row in range(rows):
         of_row = [panels[row, column] for column in range(len(runs))]
@@ -78,14 +80,16 @@ def _shade(axes: Axes, run: ForecastRun) -> None:
 
 
 def _set_range(row: list[Axes], runs: tuple[ForecastRun, ...], state: int, label: str) -> None:
-    """Set the axis to the measured range, extended by up to half of it for forecasts. Crosses mark
-    where forecasts stopped, at the edge of the panel if they stopped outside."""
+    """Set the vertical range to that of the measurements, extended by up to half for forecasts.
+
+    Crosses mark where forecasts stopped, at the edge of the panel if they stopped outside.
+    """
     values = np.concatenate([run.measured[state] for run in runs])
     if np.isnan(values).all():  # a hidden state
         values = np.concatenate([run.forecast[state] for run in runs])
     low, high = float(values.min()), float(values.max())
     size = high - low
-    if size <= 1e-9 * max(abs(low), abs(high)):  # constant but for rounding
+    if size <= 1e-9 * max(abs(low), abs(high)):  # constant up to rounding
         size = 0.2 * max(abs(low), abs(high)) or 1.0
     lines = np.concatenate([run.forecast[state] for run in runs])
     lines = lines[np.isfinite(lines)]
@@ -113,7 +117,9 @@ def _tidy_row(panels: Panels, row: list[Axes], *, is_last: bool, is_input: bool)
 
 
 def _name_columns(panels: Panels, chart: Forecasts, rows: int) -> None:
-    """Label the time axis of the lowest panels, and write run and error above the highest."""
+    """Label the time axis of the lowest panels, and write run and error above the highest
+    panels.
+    """
     for column, run in enumerate(chart.runs):
         first = min(float(run.times[0]), float(run.forecast_times[0]))
         last = max(float(run.times[-1]), float(run.forecast_times[-1]))

@@ -17,7 +17,7 @@ from ._style import INK, LABEL, NOTE, SMALL, TITLE, as_written
 _DPI = 130
 _EDGE = 0.12  # inches between the outermost text and the edge of the figure
 _NAME = 0.24  # inches for the name of an axis
-_CHARACTER = 0.59 / 72  # inches, width of a character for each point of its size
+_CHARACTER = 0.59 / 72  # width of a character in inches, per point of its size
 _LEGEND: Any = {
     "frameon": False, "fontsize": SMALL, "borderpad": 0, "handlelength": 1.8, "columnspacing": 1.6,
 }  # fmt: skip
@@ -55,9 +55,9 @@ class Panels:
     ) -> Figure:
         """Return the figure, with title, notes and legend above the panels.
 
-        `sizes` holds (width, height) of the panels of each row in inches, `right` the free space
-        beside each panel. In a figure of the caller only the legend is drawn, above the first
-        panel.
+        `sizes` contains the (width, height) in inches of the panels of each row, and `right` is the
+        free space beside each panel. In a figure of the caller, only the legend is drawn, above the
+        first panel.
         """
         if not self.is_own:
             first = self.axes[0]
@@ -78,7 +78,7 @@ def open_panels(
 ) -> Panels:
     """Return `count` panels: the Axes in `ax`, row by row, or new Axes.
 
-    `who` is the name of the public function, `what` a description of the panels. With `shares`, new
+    `who` is the name of the public function, and `what` describes the panels. With `shares`, new
     panels share the vertical axis of their row and the horizontal axis of their column.
     """
     if ax is None:
@@ -91,7 +91,7 @@ def open_panels(
             if shares:
                 shared["sharey"] = axes[row * columns] if column else None
                 shared["sharex"] = axes[column] if row else None
-            # distinct placeholders: `finish` sets the final positions
+            # positions must differ; `finish` sets the final ones
             axes.append(figure.add_axes((0.0, 0.0, 1.0, 1.0 / (i + 1)), **shared))
         return Panels(tuple(axes), columns, True)
     given = [ax] if isinstance(ax, Axes) else list(np.ravel(np.asarray(ax, dtype=object)))
@@ -119,8 +119,11 @@ def _lay_out(
     sizes: Sequence[tuple[float, float]],
     right: float,
 ) -> None:
-    """Set the position of every panel. The widths of numbers are estimated: Matplotlib's
-    constrained layout measures every text twice, which doubles the cost of a figure."""
+    """Set the position of every panel.
+
+    The widths of numbers are estimated. Matplotlib's constrained layout measures every text twice,
+    which doubles the drawing time.
+    """
     columns = min(panels.columns, len(panels.axes))
     rows = [panels.axes[i : i + columns] for i in range(0, len(panels.axes), columns)]
     lefts = [max(_left(row[c]) for row in rows if c < len(row)) for c in range(columns)]
@@ -159,7 +162,7 @@ def _lay_out(
 
 
 def _header(title: str, notes: list[str], room: float) -> list[tuple[str, dict[str, Any], float]]:
-    """Lines of text with their style and height in inches."""
+    """Return lines of text with their style and their height in inches."""
     lines = [
         (line, {"fontsize": TITLE, "color": INK}, 0.24)
         for line in textwrap.wrap(title, max(int(room / (TITLE * _CHARACTER)), 20))
@@ -172,14 +175,14 @@ def _header(title: str, notes: list[str], room: float) -> list[tuple[str, dict[s
 
 
 def _legend_columns(handles: list[Artist], room: float) -> int:
-    """The number of legend entries that fit in one row."""
+    """Return the number of legend entries per row."""
     widths = [0.45 + len(str(handle.get_label())) * SMALL * _CHARACTER for handle in handles]
     fits = [n for n in range(1, len(widths) + 1) if n * max(widths) <= room]
     return max(len(widths), 1) if sum(widths) <= room else max(fits, default=1)
 
 
 def _left(axes: Axes) -> float:
-    """Inches for numbers and name of the vertical axis."""
+    """Return the inches that the numbers and the name of the vertical axis need."""
     if not axes.yaxis.get_tick_params().get("labelleft", True):
         return 0.06
     axis = axes.yaxis

@@ -1,4 +1,4 @@
-"""The learned flow under the measured runs."""
+"""Draw the learned flow with the measured runs."""
 
 from typing import Any
 
@@ -17,8 +17,10 @@ _COLUMNS = 3
 
 
 def draw_phase(chart: Phase, ax: GivenAxes = None) -> Figure:
-    """Return the learned flow as thin lines with measured runs on top, or the rate of a single
-    state against its value."""
+    """Return a figure of the learned flow as thin lines with measured runs on top.
+
+    For a single state, draw its rate against its value.
+    """
     if chart.rate is not None:
         return _draw_rate(chart.rate, chart.note, ax)
     portraits = chart.portraits
@@ -51,7 +53,7 @@ def draw_phase(chart: Phase, ax: GivenAxes = None) -> Figure:
 
 
 def _draw_flow(axes: Axes, portrait: Portrait, aspect: float) -> bool:
-    """Draw the flow; return whether it has any lines."""
+    """Draw the flow. Return whether there are any lines."""
     low, size = portrait.low, portrait.high - portrait.low
     lines = streamlines(portrait.flow)
     axes.add_collection(
@@ -66,7 +68,7 @@ def _draw_flow(axes: Axes, portrait: Portrait, aspect: float) -> bool:
 
 
 def _draw_runs(axes: Axes, portrait: Portrait) -> None:
-    """Draw runs as lines that start at a dot, and broken runs as dots."""
+    """Draw runs as lines that start at a dot, and broken runs as dots only."""
     pairs = list(zip(portrait.runs, portrait.broken, strict=True))
     lines = [line for line, broken in pairs if not broken]
     dots = [line for line, broken in pairs if broken]
@@ -96,7 +98,7 @@ def _equilibrium_style(filled: bool) -> dict[str, Any]:
 
 
 def _draw_equilibria(axes: Axes, portrait: Portrait, filled: bool) -> None:
-    """Draw the equilibria that are stable (`filled`), or the others."""
+    """Draw the stable equilibria if `filled`, or else the other equilibria."""
     points = portrait.equilibria[np.array(portrait.is_stable, dtype=bool) == filled]
     if len(points):
         axes.plot(points[:, 0], points[:, 1], zorder=5, **_equilibrium_style(filled))

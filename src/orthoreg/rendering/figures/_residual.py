@@ -1,4 +1,4 @@
-"""Maps of the residual network or, without a network, of the error of the equations."""
+"""Draw maps of the residual network or, without a network, of the equations' error."""
 
 import textwrap
 
@@ -16,7 +16,7 @@ _VALUES = {"residual": "|residual|", "error": "|error| / size"}
 
 
 def draw_residual(chart: StateMaps, words: str | None = None, ax: GivenAxes = None) -> Figure:
-    """Return a panel for each map, with `words` under the title."""
+    """Return a figure with a panel for each map, and with `words` below the title."""
     if not chart.maps:
         return _draw_reason(chart.reason, words, ax)
     maps, label = chart.maps, _VALUES[chart.kind]
@@ -51,8 +51,9 @@ def draw_residual(chart: StateMaps, words: str | None = None, ax: GivenAxes = No
 
 
 def _draw_map(axes: Axes, chart: StateMap, label: str) -> None:
-    """Draw values against one variable, or as colours over two variables, with large values on
-    top."""
+    """Draw values against one variable, or as colours over two variables with large values on
+    top.
+    """
     axes.set_xlabel(str(chart.labels[0]))
     if len(chart.labels) == 1:
         axes.plot(
@@ -76,8 +77,7 @@ def _draw_map(axes: Axes, chart: StateMap, label: str) -> None:
 
 
 def _draw_reason(reason: str, words: str | None, ax: GivenAxes) -> Figure:
-    """Return a figure with the reason why there is nothing to draw: no network and no
-    derivatives."""
+    """Return a figure that states why there is nothing to draw: no network and no derivatives."""
     panels = open_panels(ax, 1, 1, who="plot_residual", what="one")
     axes = panels.axes[0]
     axes.set_axis_off()

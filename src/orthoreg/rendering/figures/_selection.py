@@ -1,4 +1,4 @@
-"""Errors of equations by number of terms, and the partial residual of a proposal."""
+"""Draw errors of equations by number of terms, and the partial residual of a proposal."""
 
 import numpy as np
 from jaxtyping import Float
@@ -18,7 +18,7 @@ _MAX_TICKS = 6
 
 
 def draw_paths(chart: ErrorPaths, ax: GivenAxes = None) -> Figure:
-    """Return a panel for each path, with a ring around the terms in use."""
+    """Return a figure with a panel for each path, and with a ring around the terms in use."""
     count = len(chart.paths)
     columns = min(count, _COLUMNS)
     what = f"one for each of {count} equations"
@@ -61,7 +61,7 @@ def _draw_path(axes: Axes, path: ErrorPath, label: str) -> None:
             markerfacecolor="none", markeredgewidth=1.5, linestyle="none", label="chosen",
         )  # fmt: skip
     values = np.concatenate([path.outer, path.inner])
-    low = max(path.low.min(), values.min() / 3) / 1.6  # a wide band may be cut
+    low = max(path.low.min(), values.min() / 3) / 1.6  # a wide band may be cut off
     high = min(path.high.max(), values.max() * 3) * 1.6
     low, high = min(low, values.min() / 1.6), max(high, values.max() * 1.6)
     axes.set_yscale("log")
@@ -75,7 +75,7 @@ def _draw_path(axes: Axes, path: ErrorPath, label: str) -> None:
 
 
 def _ticks(low: float, high: float) -> list[float]:
-    """About six ticks at most: powers of ten, or multiples of them.
+    """Return at most about six ticks: powers of ten, or multiples of them.
 
     >>> _ticks(0.3, 4.0), _ticks(2e-7, 2.0)
     ([0.5, 1.0, 2.0], [1e-06, 0.0001, 0.01, 1.0])
@@ -92,7 +92,7 @@ def _ticks(low: float, high: float) -> list[float]:
 
 
 def _title(path: ErrorPath) -> str:
-    """The terms in use, or their number if their names are long."""
+    """Return the terms in use, or their number if their names are long."""
     text, count = ", ".join(path.terms), len(path.terms)
     if not count or len(text) > _MAX_TITLE:
         text = f"{count} term{'' if count == 1 else 's'}"
@@ -102,9 +102,11 @@ def _title(path: ErrorPath) -> str:
 def draw_proposal(
     left: str, formula: str, note: str, residual: Float[np.ndarray, "N 2"], ax: GivenAxes = None
 ) -> Figure:
-    """Return a plot of the partial residual of the equation of `left` against the proposed terms.
-    The columns of `residual` are the values of the terms and the left side without the other
-    terms."""
+    """Return a plot of an equation's partial residual against the proposed terms.
+
+    The columns of `residual` are the values of the terms, and the left side without the other
+    terms.
+    """
     panels = open_panels(ax, 1, 1, who="plot_proposal", what="one panel")
     axes = panels.axes[0]
     values, remainder = residual.T

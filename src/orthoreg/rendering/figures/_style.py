@@ -1,4 +1,4 @@
-"""One style for all figures: colours, numbers, unaltered names, and image files."""
+"""The style of all figures: colours, numbers, names as written, and image files."""
 
 import io
 import math
@@ -12,12 +12,12 @@ from matplotlib.text import Text
 from matplotlib.ticker import MaxNLocator
 
 # Okabe and Ito's palette, which colour-blind readers can distinguish, with greys. In print without
-# colour, kinds of marks (dots, solid, dashed, shaded) make the same distinctions.
+# colour, the kind of mark (dots, solid, dashed, shaded) makes the same distinctions.
 MEASURED, FORECAST, FITTED, RESIDUAL, INPUT = (
     "#979797", "#0072B2", "#0072B2", "#D55E00", "#009E73",
 )  # fmt: skip
 INK, NOTE, GRID, FLOW, SHADE = "#1A1A1A", "#555555", "#E3E3E3", "#A9C3D6", "#EFEFEF"
-# from pale to dark, also in greyscale print; the palest colour is visible on white
+# from pale to dark, also when printed in grey; the palest colour is visible on white
 MAP = LinearSegmentedColormap.from_list(
     "orthoreg", ("#F6E7CF", "#F3C07B", "#E98B3A", "#C4520C", "#7F2A04", "#3D1402")
 )
@@ -67,7 +67,9 @@ def panel_title(axes: Axes, text: str, **options: Any) -> None:
 
 
 def as_written(text: Text) -> Text:
-    """Return the text without mathematical typesetting, because a column may be called '$x_1$'."""
+    """Turn off mathematical typesetting, because a column may be called '$x_1$'. Return the
+    text.
+    """
     text.set_parse_math(False)
     text.set_usetex(False)
     return text
@@ -77,10 +79,10 @@ def rendered(figure: Figure, format: str = "png") -> bytes:
     """Return the figure as the bytes of an image file."""
     stream = io.BytesIO()
     options: dict[str, Any] = {"facecolor": "white"}
-    if format == "png":  # the default level saves 10% of the size, but takes as long as drawing
+    if format == "png":  # the default level reduces the size by 10% but takes as long as drawing
         options["pil_kwargs"] = {"compress_level": 3}
     with warnings.catch_warnings():
-        # names with characters that the font lacks are drawn as boxes
+        # characters that the font lacks are drawn as boxes
         warnings.filterwarnings("ignore", message=r"Glyph .* missing from font")
         figure.savefig(stream, format=format, **options)
     return stream.getvalue()

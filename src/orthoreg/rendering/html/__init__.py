@@ -1,4 +1,4 @@
-"""Reports as one self-contained HTML page, which opens without a network."""
+"""Render a report as one self-contained HTML page, which opens without a network."""
 
 from ._page import document as document
 from ._page import render as render

@@ -1,4 +1,4 @@
-"""A report as one HTML document, which loads nothing and escapes names."""
+"""Render a report as one HTML document. It loads nothing, and all names are escaped."""
 
 import base64
 import hashlib
@@ -24,7 +24,7 @@ def render(data: ReportData) -> str:
 def document(
     title: str, body: list[tuple[str, str, str]], *, scripts: tuple[str, ...] = (), data: Any = None
 ) -> str:
-    """Return a page of sections: an id, a word for the navigation (may be empty) and HTML."""
+    """Return a page of sections. Each section is (id, word for the navigation or '', HTML)."""
     links = "".join(f'<a href="#{key}">{escape(word)}</a>' for key, word, _ in body if word)
     content = "\n".join(
         f'<section id="{key}" aria-label="{escape(word or title)}">{html}</section>'
@@ -59,7 +59,7 @@ def document(
 
 
 def _policy(scripts: tuple[str, ...]) -> str:
-    """A content security policy that allows only these scripts and loads nothing."""
+    """Return a content security policy that allows only these scripts and loads nothing."""
     hashes = " ".join(f"'sha256-{_sha(script)}'" for script in scripts)
     return (
         f"default-src 'none'; script-src {hashes or chr(39) + 'none' + chr(39)}; "
@@ -73,7 +73,7 @@ def _sha(script: str) -> str:
 
 
 def _json(value: Any) -> str:
-    """JSON that is valid inside a script element."""
+    """Return JSON that is valid inside a script element."""
     text = json.dumps(value, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
@@ -85,6 +85,6 @@ def _text(name: str) -> str:
 
 @cache
 def _plotly() -> str:
-    """plotly.js with only the Cartesian traces, a third of the full size."""
-    # the source must not close the script element
+    """Return plotly.js with only the Cartesian traces, a third of its full size."""
+    # the source must not contain the closing tag of the script element
     return _text("plotly/plotly-cartesian.min.js").replace("</script", "<\\/script")

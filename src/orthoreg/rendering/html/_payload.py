@@ -1,4 +1,4 @@
-"""Chart data as the JSON of a page: short numbers, None for undefined values."""
+"""Convert chart data to the JSON of a page: short numbers, None for undefined values."""
 
 from collections.abc import Sequence
 from dataclasses import fields, is_dataclass
@@ -18,7 +18,7 @@ _FEWER_DIGITS = {
     ("PathStep", "forecast"): 4, ("Against", "y"): 4, ("Against", "means"): 4,
     ("Against", "errors"): 4, ("Diagnostics", "correlation"): 3,
 }  # fmt: skip
-_MAP_DIGITS = 3  # of values on a grid
+_MAP_DIGITS = 3  # digits of values on a grid
 _CENTRAL_QUANTILES = (0.1, 0.9)
 _ASPECT = 1.5  # width of a phase portrait over its height
 _LINE_POINTS = 40  # of a streamline
@@ -54,7 +54,7 @@ def plain_chart(value: Any, digits: int = _DIGITS) -> Any:
 
 
 def _coefficients(findings: Findings) -> list[dict[str, Any]]:
-    """The terms of each equation, with intervals of the terms in use."""
+    """Return the terms of each equation, with intervals of the terms in use."""
     result = []
     for equation in dict.fromkeys(row.equation for row in findings.shown_terms):
         rows = [row for row in findings.shown_terms if row.equation == equation]
@@ -71,7 +71,7 @@ def _coefficients(findings: Findings) -> list[dict[str, Any]]:
 
 
 def _portrait(portrait: Portrait) -> dict[str, Any]:
-    """A portrait with its flows as polylines with gaps."""
+    """Return a portrait with its flows as polylines with gaps."""
     low, high = portrait.low, portrait.high
 
     def flow(velocity: np.ndarray | None) -> dict[str, Any] | None:
@@ -107,8 +107,9 @@ def _portrait(portrait: Portrait) -> dict[str, Any]:
 
 def short(values: Any, digits: int = _DIGITS) -> list[Any]:
     """Return the numbers of an array with `digits` digits of their range, regardless of their
-    offset. Small numbers have one significant digit less, and numbers that are not finite become
-    None.
+    offset.
+
+    Small numbers have one significant digit less, and numbers that are not finite become None.
 
     >>> short([1.23456789, float("nan"), -0.000123456789])
     [1.23457, None, -0.0001235]
@@ -131,7 +132,7 @@ def short(values: Any, digits: int = _DIGITS) -> list[Any]:
 
 
 def _with_gaps(lines: Sequence[np.ndarray], coordinate: int) -> list[Any]:
-    """One coordinate of polylines, with None between them."""
+    """Return one coordinate of polylines, with None between the lines."""
     return short([value for line in lines for value in (*line[:, coordinate], np.nan)])[:-1]
 
 
@@ -140,8 +141,10 @@ def _exponent(sizes: Any) -> Any:
 
 
 def _range(values: np.ndarray) -> float:
-    """The range of most numbers, or of all numbers; the size of a single number; 1 without
-    numbers."""
+    """Return the range of most numbers, or of all numbers if that is zero.
+
+    For a single number, return its size, and without numbers return 1.
+    """
     if not len(values):
         return 1.0
     with np.errstate(over="ignore", invalid="ignore"):

@@ -30,13 +30,13 @@ def badge(verdict: Verdict) -> str:
 
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, words: int = 1) -> str:
-    """Return a table that scrolls if it is wide; its first `words` columns are text."""
+    """Return a table that scrolls if it is wide. Its first `words` columns are text."""
     inside = plain_table(columns, rows, words=words)
     return f'<div class="scroll" tabindex="0" role="region" aria-label="Table">{inside}</div>'
 
 
 def fact_list(pairs: Sequence[tuple[str, str]]) -> str:
-    """Return pairs of a term and its value, side by side if there is room."""
+    """Return a list of (term, value) pairs, side by side if there is room."""
 
     def kind(text: str) -> str:
         return ' class="digest"' if len(text) == _DIGEST and text.isalnum() else ""
@@ -49,7 +49,7 @@ def fact_list(pairs: Sequence[tuple[str, str]]) -> str:
 
 
 def quiet(text: str) -> str:
-    """Return a remark, or '' without text."""
+    """Return a remark, or '' if the text is empty."""
     return f'<p class="quiet">{escape(text)}</p>' if text else ""
 
 
@@ -64,14 +64,14 @@ def chart(key: str, label: str) -> str:
 
 
 def copy_button(text: str, label: str) -> str:
-    """Return a button that copies a text, or '' without text."""
+    """Return a button that copies a text, or '' if the text is empty."""
     if not text:
         return ""
     return f'<button type="button" class="copy" data-copy="{escape(text)}">{escape(label)}</button>'
 
 
 def select(key: str, label: str, names: Sequence[str]) -> str:
-    """Return a drop-down list; '' without a choice."""
+    """Return a drop-down list, or '' if there is nothing to choose."""
     if len(names) < 2:
         return ""
     options = "".join(
@@ -84,12 +84,12 @@ def select(key: str, label: str, names: Sequence[str]) -> str:
 
 
 def choice(key: str, label: str, values: Mapping[str, str]) -> str:
-    """Return radio buttons; the first is selected."""
+    """Return radio buttons, the first of which is selected."""
     return _group(key, label, values, "radio", first_only=True)
 
 
 def switches(key: str, label: str, values: Mapping[str, str]) -> str:
-    """Return check boxes, all selected."""
+    """Return check boxes, all of them selected."""
     return _group(key, label, values, "checkbox", first_only=False)
 
 
@@ -114,7 +114,7 @@ def slider(key: str, label: str) -> str:
 
 
 def legend(keys: Sequence[tuple[str, str, str]]) -> str:
-    """Return a legend of (colour, mark, words)."""
+    """Return a legend with entries (colour, mark, words)."""
     items = "".join(
         f'<li><span class="key {mark} {colour}" aria-hidden="true"></span>{escape(words)}</li>'
         for colour, mark, words in keys

@@ -1,4 +1,4 @@
-"""The sections of a report as HTML. Every name and sentence is escaped here."""
+"""The sections of a report as HTML. All names and sentences are escaped here."""
 
 import math
 
@@ -24,8 +24,8 @@ from ._pieces import (
     table,
 )
 
-_PAIRS = 4  # of indistinguishable terms; further pairs are folded
-_LINES = 40  # of coefficients in one chart; more are shown equation by equation
+_PAIRS = 4  # pairs of indistinguishable terms; further pairs are folded
+_LINES = 40  # coefficients in one chart; if there are more, there is a chart per equation
 _SHOWN = 6  # equations; if there are many more, these are folded
 _LONG = 22  # characters of a term; longer terms use smaller letters
 _NETWORK_SIZE = "size of the network's part"
@@ -97,7 +97,7 @@ def _equations(data: ReportData) -> str:
 
 
 def _copy_all(data: ReportData) -> str:
-    """A button for the LaTeX of several equations."""
+    """Return a button that copies the LaTeX of several equations."""
     lines = [equation.latex for equation in data.equations]
     return (
         copy_button(" \\\\\n".join(lines), "Copy all as LaTeX")
@@ -107,7 +107,7 @@ def _copy_all(data: ReportData) -> str:
 
 
 def _long(data: ReportData) -> str:
-    """The CSS class of equations with long terms."""
+    """Return the CSS class of equations with long terms."""
     names = [term.name for equation in data.equations for term in equation.terms]
     return " long" * any(len(name) > _LONG for name in names)
 
@@ -178,9 +178,8 @@ def _certificate(data: ReportData) -> str:
     if all(math.isnan(row.duality_gap) for row in certificate):
         columns, rows = columns[:-1], [cells[:-1] for cells in rows]
         words += (
-            f" There is no duality gap, which applies only to fits of {word}s: these equations "
-            f"were "
-            f"fitted to integrals over windows or matched to trajectories."
+            f"There is no duality gap. It applies only to fits of {word}s, and these equations "
+            "were fitted to integrals over windows or matched to trajectories."
         )
     inside = table(columns, rows)
     return f'<details><summary>Certificate</summary><p class="quiet">{words}</p>{inside}</details>'
@@ -236,7 +235,7 @@ def _phase(data: ReportData) -> str:
             words = "The moves of the model to the next row, with the measured rows."
             keys = [("run", "dot", "measured rows"), ("flow", "line", "move to the next row")]
         if any(portrait.kinds for portrait in phase.portraits):
-            words += " Large circles are equilibria, filled if stable."
+            words += "Large circles are equilibria, filled if stable."
     return (
         f'<h2>{head}</h2><p>{words}</p><div class="controls">{pick}{switch}</div>{legend(keys)}'
         f"{chart('chart-phase', head)}{quiet(phase.note)}"
@@ -296,7 +295,7 @@ def _coefficients(data: ReportData) -> str:
     rows, pairs = data.summary.shown_terms, _correlations(data)
     if not rows:
         return f"<h2>Coefficients</h2>{pairs}" if pairs else ""
-    if not data.has_network:  # the intervals are below the terms of the equations
+    if not data.has_network:  # the equations show the intervals, so there is no chart
         return f"<h2>Coefficients</h2>{_term_table(data)}{pairs}"
     known = any(row.coefficient and row.low is not None for row in rows)
     words = "with their 95% intervals" if known else "without intervals, which are unknown"
@@ -313,7 +312,7 @@ def _coefficients(data: ReportData) -> str:
 
 
 def _correlations(data: ReportData) -> str:
-    """A table of correlated estimates."""
+    """Return a table of correlated estimates."""
     pairs = data.summary.correlations
     if not pairs:
         return ""
@@ -381,7 +380,7 @@ def proposals_section(data: ReportData) -> str:
         ]
         evidence = "".join(f"<div><dt>{k}</dt><dd>{escape(v)}</dd></div>" for k, v in facts)
         accepted = ' <span class="code">accepted</span>' if proposal.is_accepted else ""
-        # constants inside a formula are called "p in exp(-x*p)"
+        # constants inside a formula are named like "p in exp(-x*p)"
         inner = [text.partition(" in ")[0] for text in proposal.constants]
         names = (*data.names, *inner)
         lists = "".join(
