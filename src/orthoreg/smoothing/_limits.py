@@ -168,6 +168,10 @@ are raised to this value."""
 EQUAL_WINDOW_STEPS = 1e-6
 """Relative difference of time steps below which integrals are sums over samples."""
 
+NODE_DISTANCE = 0.25
+"""Fraction of a step. Minimum distance between the samples of its interpolating cubic. At random
+times, noise of integrals is 1.0 to 1.2 times that at equal steps (15 to 160 times with the nearest
+samples); with 0.1 it is 1.3 times, and with 0.5 the errors of integrals double."""
 GAUSS_POINTS = 4
 """Number of Gauss points between two samples at unequal steps. They integrate polynomials of degree
 7 exactly."""

@@ -164,8 +164,8 @@ def _trapezoid(times: Times, offsets: Offsets) -> tuple[np.ndarray, np.ndarray, 
 def _gauss(times: Times, offsets: Offsets, count: int) -> tuple[np.ndarray, np.ndarray, Any]:
     """Return Gauss points between samples, and the matrix of the interpolating polynomial.
 
-    The polynomial goes through the nearest samples. Each sample has the same number of points; the
-    points of the last sample of a run have weight zero.
+    The polynomial of a step goes through samples at its two ends and on both sides (`_nodes`). Each
+    sample has the same number of points; the points of the last sample of a run have weight zero.
     """
     import scipy.sparse as sparse
 
@@ -180,6 +180,10 @@ def _gauss(times: Times, offsets: Offsets, count: int) -> tuple[np.ndarray, np.n
     start = np.clip(index - 1, first, np.maximum(last - count + 1, first))
     start = np.minimum(start, len(times) - count)  # for runs that are too short for a window
     members = start[:, None] + np.arange(count)
+    if count == 4:
+        bounds = zip(offsets[:-1], offsets[1:], strict=True)
+        apart = np.concatenate([_nodes(times[low:high]) for low, high in bounds])
+        members = np.where(apart >= 0, first[:, None] + apart, members)
     nodes_times = times[members]
     lagrange = np.ones((len(times), limits.GAUSS_POINTS, count))
     for j in range(count):
@@ -191,6 +195,29 @@ def _gauss(times: Times, offsets: Offsets, count: int) -> tuple[np.ndarray, np.n
     columns = np.repeat(members, limits.GAUSS_POINTS, axis=0).ravel()
     matrix = sparse.csr_array((lagrange.ravel(), (rows, columns)), shape=(points.size, len(times)))
     return points.ravel(), weights.ravel(), matrix
+
+
+def _nodes(times: Times) -> Int[np.ndarray, "N 4"]:
+    """Return four samples of a run for each step: its ends, and samples on both sides that are at
+    least a quarter of the step away; -1 if there are none.
+
+    A polynomial through samples that are much closer to each other than the step would amplify
+    their noise without bound. At the ends of the run, both other samples are on one side.
+    """
+    count = len(times)
+    left = np.arange(count)
+    right = np.minimum(left + 1, count - 1)
+    distance = limits.NODE_DISTANCE * (times[right] - times[left])
+    before = np.searchsorted(times, times[left] - distance, side="right") - 1
+    after = np.searchsorted(times, times[right] + distance)
+    further_before = np.searchsorted(times, times[before] - distance, side="right") - 1
+    further_after = np.searchsorted(times, times[np.minimum(after, count - 1)] + distance)
+    nodes = np.stack([before, left, right, after], axis=1)
+    is_first, is_last = before < 0, after >= count
+    nodes[is_first] = np.stack([left, right, after, further_after], axis=1)[is_first]
+    nodes[is_last] = np.stack([further_before, before, left, right], axis=1)[is_last]
+    is_complete = ((nodes >= 0) & (nodes < count)).all(axis=1) & (left < right)
+    return np.where(is_complete[:, None], nodes, -1)
 
 
 def _members(
