@@ -1,10 +1,10 @@
 # %% [markdown]
 # # Swinging up a pendulum
 #
-# A cart carries a pendulum, and a motor pushes the cart. The constants of the equations are
-# estimated from runs with 2% noise. CasADi then plans how to swing the pendulum up with the fitted
-# model, and a linear controller from `model.linearize` keeps it there. Both act on the true cart.
-# The example needs the extra `casadi`.
+# A motor pushes a cart with a pendulum. The constants of the equations are estimated from runs with
+# 2% noise. CasADi then uses the fitted model to plan how to swing the pendulum up, and a linear
+# controller from `model.linearize` follows the plan. The plan and the controller are tested on the
+# true system. The example needs the extra `casadi`.
 
 # %%
 import casadi
@@ -59,7 +59,8 @@ model = og.OrthoReg(augmentation=og.Zero(), physics=physics).fit(data)
 print("\n".join(model.equations()))
 
 # %% [markdown]
-# The plan: from hanging to upright in 3 s, with little force, |u| <= 8 and the cart within 1.5.
+# The plan moves the pendulum from hanging to upright in 3 s with little force. The force is limited
+# to |u| <= 8, and the position of the cart to |x| <= 1.5.
 
 # %%
 model_step = model.to_casadi().integrator(STEP)
@@ -80,8 +81,8 @@ solution = plan.solve()
 planned, pushes = np.transpose(solution.value(Z)), np.ravel(solution.value(U))
 
 # %% [markdown]
-# On the true cart, linear feedback corrects the deviations from the plan: at each row, the gain is
-# that of the linear model there.
+# On the true system, linear feedback corrects deviations from the plan. At each row, the gain
+# is computed from the linear model at the planned state.
 
 # %%
 

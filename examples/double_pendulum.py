@@ -1,9 +1,9 @@
 # %% [markdown]
 # # A real double pendulum
 #
-# The data are free swings of a double pendulum in a laboratory, measured by encoders and thinned
-# to 200 Hz (the multi-arm pendulum of dynamicslab, MIT licence). The table is not part of this
-# package. Set `ORTHOREG_DATA` to the folder that contains `double_pendulum.csv`.
+# The data are swings of a double pendulum in a laboratory, measured by encoders at 200 Hz (the
+# multi-arm pendulum of dynamicslab, MIT licence). The table is not part of this package. Set
+# `ORTHOREG_DATA` to the folder that contains `double_pendulum.csv`.
 
 # %%
 import os
@@ -31,10 +31,10 @@ print(f"{train.n_runs} training runs, {test.n_runs} test runs")
 # %% [markdown]
 # ## Equations from angles
 #
-# Only the angles are given: no velocities, no library and no known physics. If the equations of
-# motion are solved for the accelerations, they are long fractions. With both accelerations in
-# each equation, they are short. `discover` finds them in this form: inertia that depends on the
-# angle between the arms, gravity, centrifugal forces and friction.
+# Only the angles are given, without velocities, library or known physics. The equations of motion
+# are short only if each equation contains both accelerations. `discover` finds them in this form,
+# with an inertia that depends on the angle between the arms, gravity, centrifugal forces and
+# friction.
 
 # %%
 discovery = og.discover(train)

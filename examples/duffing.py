@@ -1,9 +1,9 @@
 # %% [markdown]
 # # Duffing across wells
 #
-# x'' = x - x^3 - 0.15 x' has two wells, and all runs stay in the right well. A model with the
-# correct terms also holds in the left well, which was never measured. The system is odd under (x,
-# v) -> (-x, -v). If this symmetry is given, it applies to the residual too.
+# The system x'' = x - x^3 - 0.15 x' has two wells, and all runs stay in the right well. A model
+# with the correct terms is also correct in the left well, without data there. The system does not
+# change under (x, v) -> (-x, -v). If this symmetry is given, the equations and the residual have it.
 
 # %%
 import numpy as np

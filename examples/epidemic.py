@@ -3,8 +3,8 @@
 #
 # The data are the numbers of boys in bed with influenza on each of 14 days, in a boarding school
 # of 763 boys in 1978 (*British Medical Journal*, 4 March 1978, page 587). The susceptible and the
-# recovered boys were not counted: S and R are hidden states. On the first day nobody had
-# recovered, and all other boys were susceptible.
+# recovered boys were not counted, so S and R are hidden states. On the first day, no boy had
+# recovered, and all boys who were not ill were susceptible.
 
 # %%
 import numpy as np

@@ -1,9 +1,9 @@
 # %% [markdown]
 # # Dry friction
 #
-# A mass on a spring has dry friction: v' = -4 x - 0.1 v - 0.8 sign(v). The sign is a library
-# term. Simulations cross v = 0 by events, and end exactly at rest if the spring cannot overcome
-# the friction.
+# A mass on a spring has dry friction: v' = -4 x - 0.1 v - 0.8 sign(v). The library contains
+# sign(v). Simulations locate v = 0 exactly, and the mass stops if the spring cannot overcome the
+# friction.
 
 # %%
 import numpy as np

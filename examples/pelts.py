@@ -1,10 +1,10 @@
 # %% [markdown]
 # # Predator and prey, from real pelts
 #
-# The data are thousands of lynx and hare pelts that the Hudson's Bay Company collected per year
-# from 1900 to 1920. The numbers are those of Howard, *Modeling Basics* (2009), as used in
-# Carpenter's case study *Predator-Prey Population Dynamics* of the Stan project (2018). With 21
-# rows and much noise, they are difficult data for learning equations.
+# The data are the numbers of lynx and hare pelts that the Hudson's Bay Company collected each year
+# from 1900 to 1920, in thousands. They are from Howard, *Modeling Basics* (2009), as used in
+# Carpenter's case study *Predator-Prey Population Dynamics* of the Stan project (2018). Few rows
+# and much noise make it difficult to learn equations from these data.
 
 # %%
 import numpy as np
@@ -21,7 +21,7 @@ data = og.Dataset.from_arrays(np.column_stack([hare, lynx]), years, names=["hare
 # %% [markdown]
 # ## Known terms
 #
-# The terms of Lotka and Volterra are given, and their coefficients are estimated.
+# The terms of the Lotka-Volterra equations are given, and their coefficients are estimated.
 
 # %%
 library = og.PerState(
@@ -34,7 +34,7 @@ print("Stan's posterior means: 0.55 hare - 0.028 hare*lynx, -0.80 lynx + 0.024 h
 # %% [markdown]
 # ## Unknown terms
 #
-# All terms up to degree two are candidates. The summary says what can be concluded from 21 rows.
+# If all terms up to degree two are candidates, the summary says what can be concluded from 21 rows.
 
 # %%
 free = og.OrthoReg(og.Polynomial(2)).fit(data)

@@ -1,9 +1,9 @@
 # %% [markdown]
-# # A pendulum whose library lacks a term
+# # A pendulum with a missing term
 #
 # A pendulum has friction and a force that depends on the angle, 0.3 cos(3 theta). The default
-# library has polynomials, and the sine and cosine of the angle. The residual represents the
-# missing force, and `explain` finds its formula.
+# library consists of polynomials and of the sine and cosine of the angle, so it lacks this force.
+# The residual represents the force, and `explain` finds its formula.
 
 # %%
 import numpy as np
@@ -34,8 +34,8 @@ print(model.summary(data).verdict.text)
 # %% [markdown]
 # ## The missing term
 #
-# Each proposal has its evidence. Accepting the first proposal adds its term to the library and
-# fits all coefficients again.
+# `explain` ranks formulas by their evidence. `accept(0)` adds the first one to the library and fits
+# all coefficients again.
 
 # %%
 explanation = model.explain(data)
@@ -47,7 +47,7 @@ print("\n".join(better.equations()))
 # %% [markdown]
 # ## Beyond the data
 #
-# Both models forecast from an initial state outside the data.
+# Both models are simulated from an initial state outside the data.
 
 # %%
 later = np.linspace(0, 20, 401)
@@ -61,7 +61,7 @@ assert error < 1e-3
 # %% [markdown]
 # ## A report
 #
-# The report is one file that opens in any browser without a network.
+# The report is one HTML file that works offline.
 
 # %%
 og.report(better, "pendulum.html", data=data, explanation=explanation)

@@ -41,7 +41,7 @@ def verdict(
 def readings(
     cases: Mapping[str, str], reading: Callable[[str, str], Reading]
 ) -> tuple[Reading, ...]:
-    """Return a reading for each case. Readings without records say so."""
+    """Return a reading for each case, or `UNTESTED` with the missing records."""
     results = []
     for name, case in cases.items():
         try:
@@ -90,11 +90,11 @@ def f1_gain(evidence: Evidence, setting: str, ours: str, rivals: Sequence[str]) 
 
 
 def shown(evidence: Evidence, setting: str, methods: Sequence[str], *metrics: str) -> str:
-    """Return further numbers of the metrics and methods that have records."""
+    """Return the recorded values of metrics that are not part of the rule."""
     texts = []
     for metric in metrics:
         spreads = {method: evidence.get(setting, method, metric) for method in methods}
         values = [f"{LABELS[m]} {spread}" for m, spread in spreads.items() if spread is not None]
         if values:
             texts.append(f"{metric_label(metric)}: {', '.join(values)}")
-    return f"for information: {'; '.join(texts)}" if texts else ""
+    return f"not part of the rule: {'; '.join(texts)}" if texts else ""

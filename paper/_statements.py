@@ -56,8 +56,9 @@ def _l2(seeds: range) -> Verdict:
         "With an L1 penalty on the coefficients, a penalty on the size of the residual does not "
         "prevent overlap with the library, even if the library contains the truth.",
         ("thm:l2_failure", "ex:intro_sparsity_overlap"),
-        "Holds if the exact minimizer of random toy problems has the coefficient and overlap of "
-        f"the closed form to a relative {_EXACT:g}, and the overlap is never zero.",
+        "The claim holds if the exact minimizer of random toy problems has the coefficient and the "
+        f"overlap of the closed form, with a relative error below {_EXACT:g}, and if the overlap "
+        "is never zero.",
         "overlap mu / (2 lam2) and coefficient 1 - mu (1 + lam2) / (2 lam2)",
         (_reading(seeds, [
             Part(f"largest relative deviation {_small(max(deviations))}", max(deviations) < _EXACT),
@@ -81,8 +82,9 @@ def _bound(seeds: range) -> Verdict:
         "At a minimizer, the sum of squared overlaps is at most the objective of the best purely "
         "symbolic model, divided by lam.",
         ("thm:penalty_bound_main", "thm:ortho_stationary"),
-        "Holds if the exact minimizer of every random problem is no worse than the symbolic model, "
-        "and its squared overlaps are below the bound, for lam from 0.001 to 1000.",
+        "The claim holds if, for random problems with lam from 0.001 to 1000, the objective of the "
+        "exact minimizer is at most that of the symbolic model, and if the sum of its squared "
+        "overlaps is at most the bound.",
         "sum of squared overlaps at most (symbolic objective) / lam",
         (_reading(seeds, [
             Part("objective no worse than that of the symbolic model in every problem",
@@ -107,9 +109,9 @@ def _split(seeds: range) -> Verdict:
         "If the residual is orthogonal to the library, the squared error is the sum of an error "
         "inside the span of the library and an error outside.",
         ("thm:error_decomp",),
-        "Holds if the sum of the two parts differs from the total by less than "
-        f"{_ROUNDING:g} of the squared target for exact fits with an orthogonal residual, and by "
-        "more for a residual without constraints.",
+        "The claim holds if, for exact fits with an orthogonal residual, the sum of the two errors "
+        f"differs from the total by less than {_ROUNDING:g} of the squared target, and if it "
+        "differs by more for a residual without constraints.",
         "an identity; without orthogonality there is also a cross term",
         (_reading(seeds, [
             Part(f"difference with an orthogonal residual {_small(max(orthogonal))}",
@@ -139,9 +141,9 @@ def _batches(seeds: range) -> Verdict:
         "The deviation of a minibatch overlap satisfies Hoeffding's bound. The square of the "
         "overlap has the bias variance / B, and the product of two batches has no bias.",
         ("lem:minibatch_deviation", "app:complexity"),
-        "Holds if no exact probability of a deviation exceeds the bound, the exact bias of the "
-        f"squared estimate is Var / B to a relative {_ROUNDING:g} for B = 1, 2, 4, and the "
-        "two-batch estimate has no bias.",
+        "The claim holds if no exact probability of a deviation exceeds the bound, if the exact "
+        "bias of the squared estimate is Var / B for B = 1, 2, 4, with a relative error below "
+        f"{_ROUNDING:g}, and if the two-batch estimate has no bias.",
         "tail 2 exp(-B eps^2 / (2 R^2)); bias of order 1/B, exactly the variance",
         (_reading(seeds, [
             Part(f"largest probability minus bound {max(tails):.2g}", max(tails) <= 1e-12),
@@ -171,8 +173,8 @@ def _stages(seeds: range) -> Verdict:
         "A residual that is fitted without a penalty after a lasso has the overlap mu/2. If its "
         "overlap is penalized, it has the overlap (mu/2) / (1 + lam).",
         ("prop:seq_two_stage_failure", "app:sequential_extension"),
-        "Holds if the overlaps of both pipelines on random toy problems have these values to a "
-        f"relative {_EXACT:g}.",
+        "The claim holds if the overlaps of both pipelines on random toy problems have these "
+        f"values, with a relative error below {_EXACT:g}.",
         "mu/2 and (mu/2) / (1 + lam)",
         (_reading(seeds, [
             Part(f"without a penalty: largest deviation {_small(max(free))}", max(free) < _EXACT),
@@ -203,8 +205,8 @@ def _composed(seeds: range) -> Verdict:
         "A network composed with the symbolic part can fit any function with a penalty of zero at "
         "the measured states, while its effective residual has the overlap mu/2.",
         ("prop:seq_two_stage_failure", "app:limitations"),
-        "Holds if the constructed network has zero penalty and zero error on random toy problems "
-        f"and its effective overlap is mu/2 to a relative {_EXACT:g}.",
+        "The claim holds if, on random toy problems, the constructed network has zero penalty and "
+        f"zero error, and an effective overlap of mu/2 with a relative error below {_EXACT:g}.",
         "penalty 0, effective overlap mu/2",
         (_reading(seeds, [
             Part(f"largest penalty {max(penalties):.1g}", max(penalties) < _ROUNDING),

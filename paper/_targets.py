@@ -30,7 +30,8 @@ def _pendulum(evidence: Evidence, setting: str) -> list[Part]:
     if setting == "pendulum/low":
         f1 = _of(evidence, setting, "f1@0.001")
         parts = [Part(f"{text}, at most 0.005", error.mean <= 0.005),
-                 Part(f"{extrapolation.LABELS[setting]}: F1 {f1}, 1", f1.mean == 1)]  # fmt: skip
+                 Part(f"{extrapolation.LABELS[setting]}: F1 {f1}, exactly 1",
+                      f1.mean == 1)]  # fmt: skip
     elif setting == "pendulum/medium":
         inside = _error(evidence, setting, OURS, "id")
         parts = [
@@ -52,7 +53,10 @@ def _pendulum(evidence: Evidence, setting: str) -> list[Part]:
     else:
         return []
     shot, adapted = (_error(evidence, setting, OURS, split) for split in ("t3", "t3-adapted"))
-    text = f"{extrapolation.LABELS[setting]}: T3 {shot}, adapted {adapted}, ten times lower"
+    text = (
+        f"{extrapolation.LABELS[setting]}: T3 derivative error after adapting {adapted}, at most a "
+        f"tenth of {shot} before"
+    )
     return [*parts, Part(text, adapted.mean <= 0.1 * shot.mean)]
 
 
@@ -69,8 +73,8 @@ def _never_far(evidence: Evidence, settings: list[str]) -> Part:
         if ratio > 1.1
     ]
     text = (
-        "T2 derivative error of all systems at most 1.1 times that of the best other method; "
-        f"maximum {ratios[worst]:.2f}"
+        "T2 derivative error of every system: at most 1.1 times that of the best other method; "
+        f"the maximum is {ratios[worst]:.2f} times"
     )
     return Part(text + (f" ({'; '.join(above)})" if above else ""), not above)
 
@@ -84,11 +88,11 @@ def _mostly_best(evidence: Evidence, settings: list[str]) -> Part:
         > 1.05 * _best_other(evidence, setting, split)[1].mean
     ]
     text = (
-        f"best or within 5% of the best in {len(cells) - len(behind)} of {len(cells)} cells of "
-        "system and split, at least three quarters"
+        f"best or within 5% of the best method in {len(cells) - len(behind)} of {len(cells)} "
+        "combinations of system and split, at least three quarters"
     )
     names = "; ".join(f"{extrapolation.LABELS[setting]} {split}" for setting, split in behind)
-    return Part(text + (f" (behind: {names})" if behind else ""), len(behind) <= 0.25 * len(cells))
+    return Part(text + (f" (not: {names})" if behind else ""), len(behind) <= 0.25 * len(cells))
 
 
 def _no_divergence(evidence: Evidence, settings: list[str]) -> Part:
@@ -102,12 +106,14 @@ def _no_divergence(evidence: Evidence, settings: list[str]) -> Part:
         for (setting, split), count in lost.items()
         if count
     )
-    return Part(f"no diverged rollout on ID, ID,ext and T2 ({diverged or 'none'})", not diverged)
+    text = f"no diverged rollouts on ID, ID,ext and T2; there are {diverged or 'none'}"
+    return Part(text, not diverged)
 
 
 def _all_terms(evidence: Evidence, setting: str) -> Part:
     f1 = _of(evidence, setting, "f1@0.001")
-    return Part(f"complete library, {complete_library.LABELS[setting]}: F1 {f1}, 1", f1.mean == 1)
+    text = f"complete library, {complete_library.LABELS[setting]}: F1 {f1}, exactly 1"
+    return Part(text, f1.mean == 1)
 
 
 def _of(evidence: Evidence, setting: str, metric: str) -> Spread:

@@ -7,8 +7,8 @@ from ._labels import COMPARED
 NAME = "ablation_difficulty"
 TITLE = "Difficulty of the pendulum"
 CAPTION = (
-    "The forcing outside the library increases from low to high. The paper's T3 is a rollout error "
-    "at low and high difficulty, and a derivative error at medium difficulty."
+    "The missing terms become larger from low to high difficulty. The paper's T3 is a rollout "
+    "error at low and high difficulty, and a derivative error at medium difficulty."
 )
 PAPER = "tab:difficulty_ablation_streamlined"
 LABELS = {

@@ -5,8 +5,8 @@ from typing import Literal
 NAME = "ablation_lambda"
 TITLE = "Strength of the orthogonality penalty"
 CAPTION = (
-    "Adam with mu = 0.003 and increasing lam. The paper has numbers only for lam = 0.005. The "
-    "projection is the limit of large lam, solved exactly."
+    "The models are trained by Adam with mu = 0.003 and increasing lam. The paper has numbers "
+    "only for lam = 0.005. The projection is the limit of large lam and is solved exactly."
 )
 PAPER = "tab:sweet_spot_results"
 LABELS = {"pendulum/medium": "Pendulum, medium difficulty"}

@@ -7,9 +7,10 @@ from ._labels import COMPARED
 NAME = "ablation_noise"
 TITLE = "Noise on the states"
 CAPTION = (
-    "Gaussian noise is added to the training states. Targets are smoothed differences of these "
-    "states, or true derivatives; the paper does not state which. The paper has approximate "
-    "values without noise and for high noise, shown here at 0 and 0.5."
+    "Gaussian noise is added to the training states. The derivatives are smoothed differences "
+    "of these states, or the true derivatives, because the paper does not state which. The "
+    "paper has approximate values without noise and for high noise, which are shown at 0 and "
+    "0.5."
 )
 PAPER = "app:noise_robustness"
 LEVELS = ("0.01", "0.05", "0.1", "0.2", "0.5")

@@ -7,8 +7,8 @@ from ._labels import COMPARED
 NAME = "ablation_samples"
 TITLE = "Number of training samples"
 CAPTION = (
-    "Samples are drawn at random from all training runs, after derivatives are estimated. The "
-    "paper has a figure without numbers."
+    "Derivatives are estimated from all training runs, and samples are then drawn at random. "
+    "The paper has a figure without numbers."
 )
 PAPER = "fig:n_samples_ablation"
 LABELS = {

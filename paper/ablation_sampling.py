@@ -7,8 +7,9 @@ from ._labels import COMPARED
 NAME = "ablation_sampling"
 TITLE = "Sampling of the pendulum"
 CAPTION = (
-    "Irregular steps are drawn from U[0.01, 0.05] over the same horizon. The paper's targets come "
-    "from a smoother that assumes equal steps. The targets of the last block use the time stamps."
+    "Irregular steps are drawn from U[0.01, 0.05] over the same time. The paper's derivatives "
+    "come from a smoother that assumes equal steps. The derivatives of the last block use the "
+    "true times."
 )
 PAPER = "tab:sampling_ablation_streamlined"
 LABELS = {

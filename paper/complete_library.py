@@ -5,8 +5,8 @@ from typing import Literal
 NAME = "complete_library"
 TITLE = "Systems with a complete library"
 CAPTION = (
-    "The systems without the terms that the library lacks, and SIR with a constant population. "
-    "There is no noise, or noise of 1% of the standard deviation of each state."
+    "The library contains all terms of these systems, and SIR has a constant population. The "
+    "data have no noise, or noise of 1% of the standard deviation of each state."
 )
 PAPER = "none: beyond the paper"
 _SYSTEMS = {

@@ -22,12 +22,12 @@ from .sweeps import Job, Record
 NAME = "discovery"
 TITLE = "Discovery of missing terms"
 CAPTION = (
-    "Clean and noisy runs without analytic derivatives. Pendulum and Duffing: the first proposal "
-    "of `explain` on a fit with poly(2) + fourier(1) is accepted. Withheld: the library lacks one "
-    "term. Complete: it lacks none. ODEBench, if its data are available: the percentage of systems "
-    "whose unseen initial state is forecast with R^2 > 0.9, by the first model and by any model of "
-    f"the list. If installed, PySINDy with any of nine models and Operon with {EVALUATIONS} "
-    "evaluations per equation use the same derivatives."
+    "Derivatives are estimated from clean and noisy runs. For pendulum and Duffing, the first "
+    "proposal of `explain` on a fit with poly(2) + fourier(1) is accepted. For withheld terms, the "
+    "library lacks one term. For ODEBench, if its data are available, the result is the percentage "
+    "of systems whose unseen initial state is forecast with R^2 > 0.9, by the first model and by "
+    f"any model of the list. If installed, PySINDy (the best of nine models) and Operon "
+    f"({EVALUATIONS} evaluations per equation) use the same derivatives."
 )
 PAPER = "none: beyond the paper"
 LABELS = {

@@ -8,10 +8,10 @@ from ._labels import COMPARED
 NAME = "extrapolation"
 TITLE = "The recommended default, in and beyond the data"
 CAPTION = (
-    "The methods of the paper and the default of this package. The default selects terms that "
-    "extrapolate, estimates coefficients without shrinkage, and has an orthogonal residual that is "
-    "held beyond the data. It estimates derivatives from the measured training runs. Irregular "
-    "runs have steps drawn from U[0.01, 0.05]."
+    "The table compares the methods of the paper with the default of this package. The default "
+    "selects terms that extrapolate, estimates coefficients without shrinkage, and has an "
+    "orthogonal residual that keeps its value beyond the data. It estimates derivatives from "
+    "the training runs. Irregular runs have steps drawn from U[0.01, 0.05]."
 )
 PAPER = "none: beyond the paper"
 _SYSTEMS = {

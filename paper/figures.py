@@ -25,19 +25,20 @@ TITLE = "Figures"
 
 
 CAPTIONS = {
-    "ablations": "F1 and T3 errors against difficulty, sampling and the strength of the penalty, "
-    "and the fractions of the symbolic and neural parts. Means and standard deviations over seeds.",
-    "portraits": "Rollouts and true trajectories, and the sizes of the symbolic and the neural "
+    "ablations": "F1, T3 errors, and the fractions of the symbolic and neural parts against "
+    "difficulty, sampling and the strength of the penalty: means and standard deviations over "
+    "seeds.",
+    "portraits": "Simulated and true trajectories, and the sizes of the symbolic and the neural "
     "part of OrthoReg with the paper's strengths.",
-    "noise": "Errors against the noise of the training states, with targets from smoothed "
+    "noise": "Errors against the noise of the training states, with derivatives from smoothed "
     "differences and with true derivatives.",
     "sample_size": "Errors against the number of training samples.",
 }
 """Captions, in the order of the page."""
 
 BEYOND_CAPTION = (
-    "Derivative errors at regular times: means and standard deviations over seeds. The star marks "
-    "the recommended default."
+    "Derivative errors for regular times: means and standard deviations over seeds. The star marks "
+    "the default of orthoreg."
 )
 
 SHOWN = COMPARED

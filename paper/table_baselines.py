@@ -5,8 +5,8 @@ from typing import Literal
 NAME = "table_baselines"
 TITLE = "Neural baselines on the damped pendulum"
 CAPTION = (
-    "The PINN has the known part of the pendulum as a soft constraint, and the universal ODE has "
-    "no known part. Neither has terms, so support is not defined for them."
+    "The PINN has the known part of the pendulum as a soft constraint, and the universal ODE "
+    "has no known part. Neither selects terms, so they have no support."
 )
 PAPER = "tab:baseline"
 LABELS = {"pendulum/medium": "Pendulum, medium difficulty"}

@@ -7,8 +7,8 @@ from ._labels import COMPARED, SCORES
 NAME = "table_duffing"
 TITLE = "Duffing oscillator"
 CAPTION = (
-    "Training runs are in the positive basin. T2 is in the negative basin, and T3 has other "
-    "parameters there. The library lacks the cubic term."
+    "Training runs are in the positive well. T2 is in the negative well, and T3 is in the "
+    "negative well with other parameters. The library lacks the cubic term."
 )
 PAPER = "tab:duffing_results_streamlined"
 LABELS = {"duffing": "Duffing oscillator"}

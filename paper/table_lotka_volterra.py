@@ -7,8 +7,8 @@ from ._labels import COMPARED, SCORES
 NAME = "table_lotka_volterra"
 TITLE = "Lotka-Volterra"
 CAPTION = (
-    "States are first divided by a tenth of the training maximum. The forcing depends on time, "
-    "which is not an input of any method."
+    "States are divided by a tenth of their maximum in the training data. The forcing depends "
+    "on time, which is not an input of any method."
 )
 PAPER = "tab:lv_results_streamlined"
 LABELS = {"lotka-volterra": "Lotka-Volterra"}

@@ -7,9 +7,9 @@ from ._labels import COMPARED, SCORES
 NAME = "table_pendulum"
 TITLE = "Damped pendulum"
 CAPTION = (
-    "Medium difficulty, on unseen runs (ID), beyond the last time (ID,ext), from other initial "
-    "states (T2) and with other parameters (T3). For T3 adapted, the active coefficients are "
-    "refitted to separate T3 runs."
+    "The difficulty is medium. Test runs are unseen runs (ID), their continuation (ID,ext), "
+    'runs from other initial states (T2) and runs with other parameters (T3). For "T3 '
+    'adapted", the active coefficients are fitted to other T3 runs.'
 )
 PAPER = "tab:sweet_spot_results"
 LABELS = {"pendulum/medium": "Pendulum, medium difficulty"}

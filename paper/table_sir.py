@@ -7,8 +7,8 @@ from ._labels import COMPARED, SCORES
 NAME = "table_sir"
 TITLE = "SIR"
 CAPTION = (
-    "States are first divided by a tenth of the training maximum. There are 16 terms in three "
-    "equations. The forcing depends on time, which is not an input of any method."
+    "States are divided by a tenth of their maximum in the training data. There are 16 terms "
+    "in three equations. The forcing depends on time, which is not an input of any method."
 )
 PAPER = "tab:sir_results_streamlined"
 LABELS = {"sir": "SIR"}

@@ -5,8 +5,8 @@ from typing import Literal
 NAME = "table_stlsq"
 TITLE = "STLSQ against Adam with L1 and OrthoReg"
 CAPTION = (
-    "STLSQ selects terms by a threshold of 0.045 and refits them without shrinkage. It has no "
-    "residual. Rollouts that diverge are counted and excluded from the error."
+    "STLSQ selects terms by a threshold of 0.045 and estimates their coefficients without "
+    "shrinkage. It has no residual. Diverged rollouts are counted and excluded from the error."
 )
 PAPER = "tab:stlsq_comparison"
 LABELS = {

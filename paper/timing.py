@@ -17,9 +17,9 @@ from .sweeps import Job, Record
 NAME = "timing"
 TITLE = "Overhead of the penalty"
 CAPTION = (
-    "1000 samples, two states, ten terms, three hidden layers of 128 units. Numbers are medians "
-    "over windows of epochs that alternate between the two methods, so that both use the same "
-    f"machine. The paper states an overhead of {OVERHEAD[0]:.0%} to {OVERHEAD[1]:.0%}."
+    "The problem has 1000 samples, two states, ten terms, and three hidden layers of 128 units. "
+    "Numbers are medians over windows of epochs that alternate between the two methods. The paper "
+    f"states an overhead of {OVERHEAD[0]:.0%} to {OVERHEAD[1]:.0%}."
 )
 PAPER = "app:complexity"
 LABELS = {"timing": "One epoch"}
