@@ -3,7 +3,7 @@
 #
 # The system x'' = x - x^3 - 0.15 x' has two wells, and all runs stay in the right well. A model
 # with the correct terms is also correct in the left well, without data there. The system does not
-# change under (x, v) -> (-x, -v). If this symmetry is given, the equations and the residual have it.
+# change under (x, v) -> (-x, -v). If this symmetry is given, equations and residual have it.
 
 # %%
 import numpy as np
