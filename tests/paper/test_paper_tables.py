@@ -404,5 +404,6 @@ def test_the_page_has_tables_verdicts_figures_and_notes():
     assert r"**validated: does not hold.** 0.1\|2" in page
     assert "![Noise](figures/noise.png)" in page
     assert "commit 6769a79" in page
-    assert "2 seeds, 2 values" in page
+    assert "a full run with 2 seeds" in page
+    assert "Of 1 claims, 1 hold for some settings." in page
     assert not re.search(r"\{\w+\}", page)
