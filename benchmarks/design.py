@@ -9,7 +9,8 @@ from scipy.integrate import solve_ivp
 
 import orthoreg as og
 
-SEEDS, RUNS, NOISE = 5, 3, 0.02
+SEEDS, RUNS, NOISE = 20, 3, 0.02
+TARGET = 0.5  # of the widths after random runs
 
 
 @dataclass(frozen=True)
@@ -144,7 +145,7 @@ def measure(seeds: int = SEEDS, names: tuple[str, ...] = tuple(PLANTS)) -> dict[
     """Return the widths of intervals after proposed and after random runs, relative to before."""
     return {
         "rows": [compared(name, seed) for name in names for seed in range(seeds)],
-        "pairs": [separated(name, seed) for name in PAIRS for seed in range(2 * seeds)],
+        "pairs": [separated(name, seed) for name in PAIRS for seed in range(seeds)],
     }
 
 
@@ -240,7 +241,7 @@ def _geometric(values: list[float]) -> float:
 
 def render(record: dict[str, Any]) -> str:
     """Return the section of the page on benchmarks."""
-    lines = []
+    lines, advantages = [], []
     for name in dict.fromkeys(row["system"] for row in record["rows"]):
         rows = [row for row in record["rows"] if row["system"] == name]
         proposed, random, ratios = [], [], []
@@ -250,6 +251,7 @@ def render(record: dict[str, Any]) -> str:
             ratios += [row["expected"][k] / row["proposed"][k] for k in row["expected"]]
         close = np.mean([abs(np.log(ratio)) < np.log(1.3) for ratio in ratios])
         advantage = _geometric(proposed) / _geometric(random)
+        advantages.append(advantage)
         lines.append(
             f"| {name} | {100 * _geometric(proposed):.0f}% | {100 * _geometric(random):.0f}% | "
             f"{advantage:.2f} | {_geometric(ratios):.2f} | {100 * close:.0f}% |\n"
@@ -265,7 +267,11 @@ def render(record: dict[str, Any]) -> str:
         "width that `next_experiment` expects with the observed one: the mean ratio, and the "
         "share of constants for which they differ by less than 30%.\n\n"
         "| system | proposed | random | proposed / random | expected / observed | within 30% |\n"
-        "|---|---|---|---|---|---|\n" + "".join(lines) + _rivals(record["pairs"])
+        "|---|---|---|---|---|---|\n" + "".join(lines) + "\n"
+        f"The mean ratio of the systems is {np.mean(advantages):.2f} (target: at most {TARGET:g}). "
+        "The gain is smaller for systems without an input, where only starts can be chosen. The "
+        "criterion and the search were chosen with these systems in view.\n"
+        + _rivals(record["pairs"])
     )
 
 

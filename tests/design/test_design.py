@@ -12,9 +12,18 @@ from scipy.integrate import solve_ivp
 import orthoreg as og
 from orthoreg import InputError
 from orthoreg.cli import run
-from orthoreg.design import Band, choose, information, log_det_gain, signals
+from orthoreg.design import (
+    KINDS,
+    Band,
+    PlannedRuns,
+    RunLimits,
+    choose,
+    information,
+    interval_widths,
+    signals,
+)
 from orthoreg.matching import run_sensitivities
-from orthoreg.model.designing import Request, _candidates, _dataset, _noise
+from orthoreg.model.designing import Request, _allowed, _candidates, _dataset, _noise
 
 STEP = 0.1
 ALLOWED = {"x": (-0.5, 0.5), "v": (-0.5, 0.5)}, {"u": (-1.0, 1.0, 1.0)}
@@ -50,7 +59,10 @@ def model(first):
 
 
 def test_the_information_of_a_run_is_that_of_differences(model):
-    some = _candidates(model, Request(*ALLOWED, 1, 5.0, STEP, "constants")).only(np.arange(4))
+    request = Request(*ALLOWED, 1, 5.0, STEP, "constants")
+    allowed = _allowed(model, request)
+    every = _candidates(model, request, allowed.times, allowed.spread_runs(0))
+    some = every.only(np.arange(4))
     sigma, data = _noise(model, 0.02 * np.ones(2)), _dataset(model, some)
     kinds = model.input_interpolation_
     runs = run_sensitivities(model.field_, data, kinds, sigma, model.knowledge())
@@ -103,17 +115,60 @@ def test_proposed_runs_shrink_intervals_as_expected_and_more_than_random_ones(mo
 
 def test_greedy_with_exchange_finds_the_best_pair_of_a_small_set():
     S = np.random.default_rng(0).standard_normal((8, 4, 3))
-    value = log_det_gain(np.diag([1.0, 4.0, 0.25]), np.swapaxes(S, 1, 2) @ S)
+    widths = interval_widths(np.diag([1.0, 4.0, 0.25]), np.swapaxes(S, 1, 2) @ S, np.eye(3))
+
+    def value(chosen):
+        return -np.log(widths(chosen)).sum()
+
     best = max(value([i, j]) for i in range(8) for j in range(i, 8))
     assert value(choose(2, 8, value)) == pytest.approx(best)
 
 
-def test_the_gain_does_not_depend_on_units():
-    S = np.random.default_rng(0).standard_normal((5, 4, 3))
-    M, C = np.swapaxes(S, 1, 2) @ S, np.diag([1.0, 4.0, 0.25])
-    D, inverse = np.diag([1e6, 1.0, 1e-6]), np.diag([1e-6, 1.0, 1e6])
-    plain, scaled = log_det_gain(C, M), log_det_gain(D @ C @ D, inverse @ M @ inverse)
-    assert [plain([k]) for k in range(5)] == pytest.approx([scaled([k]) for k in range(5)])
+def test_widths_are_those_of_the_inverse_information_in_any_units():
+    rng = np.random.default_rng(0)
+    S, R = rng.standard_normal((5, 4, 3)), rng.standard_normal((4, 3))
+    M, C, D = np.swapaxes(S, 1, 2) @ S, np.linalg.inv(R.T @ R), rng.standard_normal((2, 3))
+    after = np.linalg.inv(np.linalg.inv(C) + M[1] + M[3])
+    expected = np.sqrt(np.diag(D @ after @ D.T) / np.diag(D @ C @ D.T))
+    assert_allclose(interval_widths(C, M, D)([1, 3]), expected)
+    units = np.diag([1e6, 1.0, 1e-6])
+    inverse = np.linalg.inv(units)
+    scaled = interval_widths(units @ C @ units, inverse @ M @ inverse, D @ inverse)
+    assert_allclose(scaled([1, 3]), expected)
+
+
+@pytest.mark.parametrize("rate", [np.inf, 1.5])
+def test_variants_stay_within_the_limits_and_become_smaller(rate):
+    times, bands = np.arange(0, 20, 0.02), [Band(-1, 3, 0.5, rate)]
+    low, high = np.array([-1.0, 0.5]), np.array([1.0, 0.5])  # the second state has one start
+    allowed, kinds = RunLimits(times, low, high, bands), np.array([1, 2])
+    starts, waves = np.array([[0.9, 0.5], [0.0, 0.5]]), signals(bands, times, 3, 0)[1:]
+    sizes = []
+    for i in range(2):
+        runs = allowed.with_variants(PlannedRuns(starts, waves, kinds), (0, 7 * i))
+        assert np.array_equal(runs.starts[:2], starts) and runs.inputs is not None
+        assert np.array_equal(runs.inputs[:2], waves)
+        assert np.all((runs.starts >= low) & (runs.starts <= high))
+        assert runs.inputs.min() >= -1 and runs.inputs.max() <= 3
+        assert (np.abs(np.diff(runs.inputs, axis=1)) / 0.02).max() <= rate * (1 + 1e-9)
+        parents = np.repeat([0, 1], len(runs.starts[2:]) // 2)
+        changed = (runs.inputs[2:] != waves[parents]).any(axis=2)
+        assert 0.05 < changed.mean() < 0.6
+        moves = runs.starts[2:] - starts[parents]
+        assert 0.3 < np.mean(moves[:, 0] != 0) < 0.7
+        sizes.append(np.std(moves[:, 0]))
+        assert {KINDS[k] for k in runs.kinds[2:]} == {"random steps", "full steps", KINDS[3]}
+    assert sizes[1] < 0.2 * sizes[0]
+
+
+def test_refined_runs_are_expected_to_narrow_intervals_more(model, monkeypatch):
+    def mean_width():
+        proposal = model.next_experiment(*ALLOWED, runs=2, horizon=8, step=STEP)
+        return np.exp(np.mean(np.log([*proposal.expected_shrinkage.values()])))
+
+    refined = mean_width()
+    monkeypatch.setattr("orthoreg.design.ROUNDS", 0)
+    assert refined < 0.9 * mean_width()
 
 
 def test_signals_stay_within_amplitude_and_bandwidth():

@@ -38,17 +38,6 @@ def information(runs: RunSensitivities) -> Float[np.ndarray, "R P P"]:
     return _by_run(runs, np.swapaxes(S, 1, 2) @ S)
 
 
-def prediction_std(
-    runs: RunSensitivities, covariance: Float[np.ndarray, "P P"]
-) -> Float[np.ndarray, " R"]:
-    """Return the largest standard deviation of the predicted values of each run that results from
-    the uncertainty of the constants, in standard deviations of the noise."""
-    variance = np.einsum("byp,pq,byq->by", runs.by_constants, covariance, runs.by_constants)
-    largest = np.zeros(len(runs.growth))
-    np.maximum.at(largest, runs.run, np.sqrt(np.maximum(variance.max(axis=1), 0.0)))
-    return largest
-
-
 def _by_run(runs: RunSensitivities, values: Float[np.ndarray, "B ..."]) -> np.ndarray:
     """Return the sums over the segments of each run."""
     result = np.zeros((len(runs.growth), *values.shape[1:]))
@@ -68,21 +57,24 @@ def _without_starts(
     return result
 
 
-def log_det_gain(
-    before: Float[np.ndarray, "P P"], added: Float[np.ndarray, "R P P"]
-) -> Callable[[list[int]], float]:
-    """Return log det (I + L' M L) of a set of runs with information M, where L L' is the covariance
-    `before`: the D-optimal gain, independent of the units of the constants."""
+def interval_widths(
+    before: Float[np.ndarray, "P P"],
+    added: Float[np.ndarray, "R P P"],
+    directions: Float[np.ndarray, "K P"],
+) -> Callable[[list[int]], Float[np.ndarray, " K"]]:
+    """Return a function of a set of runs: the widths of the intervals of `directions` after these
+    runs, relative to now. `before` is the covariance C, and M the information of the runs:
+    sqrt(d' (C^-1 + M)^-1 d / d' C d)."""
     size = np.sqrt(np.maximum(np.diag(before), 1e-300))
-    values, axes = np.linalg.eigh(before / np.outer(size, size))
-    L = size[:, None] * axes * np.sqrt(np.maximum(values, 0.0))
-    gains = L.T @ added @ L
-    identity = np.eye(len(before))
+    C, M, D = before / np.outer(size, size), added * np.outer(size, size), directions * size
+    identity, now = np.eye(len(C)), np.einsum("kp,pq,kq->k", D, C, D)
 
-    def value(chosen: list[int]) -> float:
-        return float(np.linalg.slogdet(identity + gains[chosen].sum(axis=0))[1])
+    def widths(chosen: list[int]) -> Float[np.ndarray, " K"]:
+        after = np.linalg.solve(identity + C @ M[chosen].sum(axis=0), C)
+        variances = np.einsum("kp,pq,kq->k", D, after, D)
+        return np.sqrt(np.maximum(variances / now, 1e-300))
 
-    return value
+    return widths
 
 
 @final

@@ -4,12 +4,12 @@ from dataclasses import dataclass
 from typing import final
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 from . import _limits as limits
 
-KINDS = ("a multisine", "random steps", "full steps")
-"""Kinds of input signals. Candidate k has the kind k modulo 3."""
+KINDS = ("a multisine", "random steps", "full steps", "steps and sines")
+"""Kinds of input signals. Signal k has the kind k modulo 3; only variants have the last kind."""
 
 
 @final
@@ -22,6 +22,59 @@ class Band:
     high: float
     bandwidth: float
     rate: float = np.inf
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class PlannedRuns:
+    """Starts and input signals of runs, and the kind of these signals."""
+
+    starts: Float[np.ndarray, "R n"]
+    inputs: Float[np.ndarray, "R T m"] | None
+    kinds: Int[np.ndarray, " R"]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class RunLimits:
+    """What a run may do: its times, the ranges of its start, and the limits of its inputs."""
+
+    times: Float[np.ndarray, " T"]
+    low: Float[np.ndarray, " n"]
+    high: Float[np.ndarray, " n"]
+    bands: list[Band]
+
+    def spread_runs(self, seed: int) -> PlannedRuns:
+        """Return `CANDIDATES` runs that are spread over everything allowed."""
+        count = limits.CANDIDATES
+        starts = spread_points(self.low, self.high, count)
+        inputs = signals(self.bands, self.times, count, seed) if self.bands else None
+        return PlannedRuns(starts, inputs, np.arange(count) % 3)
+
+    def with_variants(self, runs: PlannedRuns, seed: tuple[int, int]) -> PlannedRuns:
+        """Return these runs and `VARIANTS` runs that resemble each of them.
+
+        `seed` contains the seed and the number of the round. The moves of starts become smaller in
+        each round. Inputs are replaced by a part of a new signal in a random interval, which
+        consists of half periods of the highest frequency. If there are inputs, half of the variants
+        keep their start.
+        """
+        rng = np.random.default_rng(seed)
+        parents = np.repeat(np.arange(len(runs.starts)), limits.VARIANTS)
+        size = limits.MAX_MOVE * 0.5 ** (4 * seed[1] / limits.ROUNDS) * (self.high - self.low)
+        moves = size * rng.standard_normal((len(parents), len(self.low)))
+        inputs, kinds = runs.inputs, runs.kinds[parents]
+        if inputs is not None:
+            moves[rng.uniform(size=len(parents)) < 0.5] = 0.0
+            changed = inputs[parents].copy()
+            parts = signals(self.bands, self.times, len(parents), int(rng.integers(2**31)))
+            for j, band in enumerate(self.bands):
+                changed[:, :, j] = _spliced(changed[:, :, j], parts[:, :, j], band, self.times, rng)
+            inputs, kinds = np.concatenate([inputs, changed]), _mixed(kinds)
+        starts = np.clip(runs.starts[parents] + moves, self.low, self.high)
+        return PlannedRuns(
+            np.concatenate([runs.starts, starts]), inputs, np.concatenate([runs.kinds, kinds])
+        )
 
 
 def spread_points(
@@ -84,8 +137,40 @@ def _within_rate(
     shrink = np.minimum(1.0, band.rate / np.maximum(fastest, 1e-300))
     result[::3] = middle + shrink * (waves[::3] - middle)
     is_step = np.arange(len(waves)) % 3 != 0
-    for i, step in enumerate(steps):
-        before = result[is_step, i]
-        change = np.clip(waves[is_step, i + 1] - before, -band.rate * step, band.rate * step)
-        result[is_step, i + 1] = before + change
+    result[is_step] = _with_ramps(result[is_step], band, steps)
     return result
+
+
+def _with_ramps(
+    waves: Float[np.ndarray, "count T"], band: Band, steps: Float[np.ndarray, " T-1"]
+) -> Float[np.ndarray, "count T"]:
+    """Return signals that follow these at no more than the highest rate."""
+    result = waves.copy()
+    for i, step in enumerate(steps):
+        change = np.clip(waves[:, i + 1] - result[:, i], -band.rate * step, band.rate * step)
+        result[:, i + 1] = result[:, i] + change
+    return result
+
+
+def _spliced(
+    waves: Float[np.ndarray, "count T"],
+    parts: Float[np.ndarray, "count T"],
+    band: Band,
+    times: Float[np.ndarray, " T"],
+    rng: np.random.Generator,
+) -> Float[np.ndarray, "count T"]:
+    """Return signals that are replaced by `parts` in a random interval of at most half of the
+    run."""
+    half_periods = (2 * band.bandwidth * (times - times[0]) + 1e-9).astype(int)
+    count = half_periods[-1] + 1
+    first = rng.integers(count, size=(len(waves), 1))
+    length = rng.integers(1, max(count // 2, 1) + 1, size=(len(waves), 1))
+    result = np.where((half_periods >= first) & (half_periods < first + length), parts, waves)
+    return _with_ramps(result, band, np.diff(times)) if np.isfinite(band.rate) else result
+
+
+def _mixed(kinds: Int[np.ndarray, " V"]) -> Int[np.ndarray, " V"]:
+    """Return the kinds of signals of these kinds with a part of signal k of `signals`."""
+    parts = np.arange(len(kinds)) % 3
+    both_steps = (kinds > 0) & (kinds < 3) & (parts > 0)
+    return np.where(kinds == parts, kinds, np.where(both_steps, 1, 3))

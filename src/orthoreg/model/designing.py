@@ -57,20 +57,19 @@ class _Candidates:
 def next_experiment(model: AbstractModel, request: Request) -> design.Experiment:
     """Return the runs that serve the goal best."""
     _check(model, request)
-    candidates = _candidates(model, request)
+    allowed = _allowed(model, request)
+    candidates = _candidates(model, request, allowed.times, allowed.spread_runs(request.seed))
     shrinkage: dict[str, float] = {}
     separated = covered = None
     if request.goal == "constants":
-        runs = _sensitivities(model, candidates, request.noise)
-        usable = _predictable(model, candidates, runs, request.noise)
-        chosen, shrinkage = _for_constants(model, runs, usable, request.runs)
+        picked, shrinkage = _for_constants(model, request, allowed, candidates)
     elif request.goal == "rivals":
         chosen, candidates, separated = _for_rivals(model, candidates, request)
+        picked = candidates.only(chosen)
     else:
         value = design.spread_of(*_scaled_rows(model, candidates))
         chosen = design.choose(request.runs, len(candidates.starts), value)
-        covered = value(chosen) / request.runs
-    picked = candidates.only(chosen)
+        picked, covered = candidates.only(chosen), value(chosen) / request.runs
     return design.Experiment(
         goal=request.goal,
         times=picked.times,
@@ -196,11 +195,10 @@ def _ends(given: Any, problem: InputError) -> tuple[float, float]:
     return float(ends[0]), float(ends[1])
 
 
-def _candidates(model: AbstractModel, request: Request) -> _Candidates:
-    """Return the candidates that complete and stay within the allowed ranges of states.
+def _allowed(model: AbstractModel, request: Request) -> design.RunLimits:
+    """Return the limits of runs.
 
-    If the model has a residual and the goal is not coverage, they also stay within the training
-    data.
+    Without a range, a state starts at the middle of its training data, and a velocity at zero.
     """
     names, schema = model.state_names_, model.schema_
     low, high = model.state_range_.mean(axis=0), model.state_range_.mean(axis=0)
@@ -209,13 +207,25 @@ def _candidates(model: AbstractModel, request: Request) -> _Candidates:
     for name, pair in _ranges(request.starts, names, "starts").items():
         low[names.index(name)], high[names.index(name)] = pair
     times = np.arange(int(round(request.horizon / request.step)) + 1) * request.step
-    count = design.CANDIDATES
-    starts = design.spread_points(low, high, count)
     bands = [
         _band(name, request.inputs[name], request.horizon, request.step)
         for name in schema.measured_inputs
     ]
-    inputs = design.signals(bands, times, count, request.seed) if bands else None
+    return design.RunLimits(times, low, high, bands)
+
+
+def _candidates(
+    model: AbstractModel,
+    request: Request,
+    times: Float[np.ndarray, " T"],
+    planned: design.PlannedRuns,
+) -> _Candidates:
+    """Return the planned runs that complete and stay within the allowed ranges of states.
+
+    If the model has a residual and the goal is not coverage, they also stay within the training
+    data.
+    """
+    names, starts, inputs = model.state_names_, planned.starts, planned.inputs
     with np.errstate(all="ignore"):
         rollout = model.simulate(starts, times, inputs)
     states = np.asarray(rollout.x)
@@ -223,8 +233,7 @@ def _candidates(model: AbstractModel, request: Request) -> _Candidates:
     for name, pair in _ranges(request.ranges or {}, names, "ranges").items():
         column = states[:, :, names.index(name)]
         fine &= ((column >= pair[0]) & (column <= pair[1])).all(axis=1)
-    kinds = np.arange(count) % len(design.KINDS)
-    result = _Candidates(times, starts, inputs, states, kinds)
+    result = _Candidates(times, starts, inputs, states, planned.kinds)
     if model.field_.has_residual and request.goal != "coverage" and fine.any():
         inside = ~_outside(model, result.only(fine)).any(axis=1)
         if inside.any():
@@ -305,54 +314,64 @@ def _covariance(model: AbstractModel, runs: RunSensitivities) -> Float[np.ndarra
     return covariance + np.diag(design.MIN_VARIANCE * np.square(values))
 
 
-def _predictable(
-    model: AbstractModel, candidates: _Candidates, runs: RunSensitivities, noise: Any
-) -> np.ndarray:
-    """Return the runs that the model predicts well enough for linearized sensitivities.
-
-    In these runs, errors of the initial state do not grow more than a match allows. If there are
-    none, return the half of the runs that the model predicts best.
-    """
-    sigma = _noise(model, noise)
-    measured = np.isfinite(sigma)
-    size = np.ptp(candidates.states, axis=1)[:, measured] / sigma[measured]
-    std = design.prediction_std(runs, _covariance(model, runs))
-    relative = std / np.maximum(size.max(axis=1), 1.0)
-    fine = (runs.growth <= MATCH_GROWTH) & (relative <= design.MAX_PREDICTION_STD)
-    if not fine.any():
-        fine = relative <= np.median(relative)
-    return np.flatnonzero(fine)
-
-
 def _for_constants(
-    model: AbstractModel, runs: RunSensitivities, usable: np.ndarray, count: int
-) -> tuple[list[int], dict[str, float]]:
-    """Return the D-optimal runs, and the expected width of each interval relative to its present
-    width.
+    model: AbstractModel, request: Request, allowed: design.RunLimits, candidates: _Candidates
+) -> tuple[_Candidates, dict[str, float]]:
+    """Return the runs with the narrowest expected intervals, and the widths relative to now.
+
+    The criterion is the geometric mean of the widths. Variants of the best runs are tried in
+    rounds.
     """
-    before, M = _covariance(model, runs), design.information(runs)
-    value = design.log_det_gain(before, M[usable])
-    chosen = usable[design.choose(count, len(usable), value)].tolist()
-    size = np.sqrt(np.maximum(np.diag(before), 1e-300))
-    scaled = before / np.outer(size, size)
-    added = M[chosen].sum(axis=0) * np.outer(size, size)
-    after = np.linalg.solve(np.eye(len(size)) + scaled @ added, scaled) * np.outer(size, size)
+    picked, widths = _narrowest(model, request, candidates)
+    for i in range(design.ROUNDS):
+        planned = design.PlannedRuns(picked.starts, picked.inputs, picked.kinds)
+        planned = allowed.with_variants(planned, (request.seed, i))
+        pool = _candidates(model, request, allowed.times, planned)
+        other, narrower = _narrowest(model, request, pool)
+        if sum(np.log([*narrower.values()])) < sum(np.log([*widths.values()])):
+            picked, widths = other, narrower
+    return picked, widths
+
+
+def _narrowest(
+    model: AbstractModel, request: Request, candidates: _Candidates
+) -> tuple[_Candidates, dict[str, float]]:
+    """Return the best of these runs, and the expected widths of intervals.
+
+    Runs in which errors of the start grow more than a match allows are not considered, unless there
+    are no others.
+    """
+    runs = _sensitivities(model, candidates, request.noise)
+    usable = np.flatnonzero(runs.growth <= max(MATCH_GROWTH, runs.growth.min()))
+    before, M = _covariance(model, runs), design.information(runs)[usable]
+    names, directions = _reported(model, runs, before)
+    widths = design.interval_widths(before, M, directions)
+    chosen = design.choose(
+        request.runs, len(usable), lambda some: -float(np.log(widths(some)).sum())
+    )
+    return candidates.only(usable[chosen]), dict(zip(names, widths(chosen).tolist(), strict=True))
+
+
+def _reported(
+    model: AbstractModel, runs: RunSensitivities, covariance: Float[np.ndarray, "P P"]
+) -> tuple[list[str], Float[np.ndarray, "K P"]]:
+    """Return the names of estimates with an interval, and their derivatives by free constants."""
     estimates = model.fit_.estimates
     assert estimates is not None
     J = runs.free_by_estimate
     order = {place: i for i, place in enumerate([*runs.places, *runs.parameters])}
     at = [order.get(key) for key in [*estimates.places, *estimates.parameters]]
-    result = {}
+    names, directions = [], np.zeros((0, len(covariance)))
     for name, gradient in model._gradients(estimates):
         direction = np.zeros(len(J))
         for value, i in zip(gradient, at, strict=True):
             if i is not None:
                 direction[i] = value
         direction = direction @ J
-        width = direction @ before @ direction
-        if width > 0:
-            result[name] = float(np.sqrt(max(direction @ after @ direction, 0.0) / width))
-    return chosen, result
+        if direction @ covariance @ direction > 0:
+            names.append(name)
+            directions = np.vstack([directions, direction])
+    return names, directions
 
 
 def _for_rivals(
