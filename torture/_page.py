@@ -32,21 +32,21 @@ def table(entries: Sequence[dict[str, Any]]) -> str:
 def page(record: dict[str, Any]) -> str:
     """Return the page of a record."""
     entries = record["attacks"]
+    totals = [sum(entry[key] for entry in entries) for key in ("trials", "broken")]
     promises = "\n".join(f"- **{entry['name']}**: {entry['promise']}" for entry in entries)
     return f"""# Torture
 
-Written by `python -m torture` from `torture/record.json`.
-Seed {record["seed"]}, {record["machine"]}.
+This page shows how orthoreg reacts to random and hostile input: {totals[1]} of {totals[0]:,} trials
+failed. `python -m torture` wrote this page (seed {record["seed"]}, {record["machine"]}).
 
-Each attack makes random trials in a separate process. A trial fails if the promise of its attack
-does not hold, if an exception is not one of orthoreg's own, if it takes more than {CPU_SECONDS:g} s
-of CPU, or if more than {MEMORY >> 20} MiB of memory are in use. Trials that start processes or fit
-models have their own limits. *Refused* counts trials that ended with an error of orthoreg, which
-says what to correct.
+Each attack runs random trials in separate processes. A trial fails if the promise of the attack
+is broken, if an exception is not an error of orthoreg, or if it takes more than {CPU_SECONDS:g} CPU
+seconds or {MEMORY >> 20} MiB of memory. Trials that start processes or fit models have other
+limits. A trial is *refused* if it ends with an error of orthoreg, which says what to correct.
 
 {table(entries)}
 `make torture` repeats all trials, and `python -m torture --only NAME --first TRIAL --trials 1
---verbose` one of them.
+--verbose` repeats a single one.
 
 ## Promises
 
