@@ -63,9 +63,9 @@ def render(record: dict[str, Any]) -> str:
     lines = [
         "## Speed of the parts\n",
         "Times are the minimum of several calls, on one thread. A peer is another program that "
-        "does the same work in the same process. The limit is the time that the necessary "
-        "operations take at the rates of this machine, which are measured with each case. Code "
-        "at 100% of the limit cannot become faster.\n",
+        "does the same work in the same process. The limit is the time that this machine needs for "
+        "the necessary operations, measured together with each case. Code at 100% of the limit "
+        "cannot become faster.\n",
         "| limit of this machine | per second |\n|---|---|",
         *(f"| {words} | {_amount(limits[name])} |" for name, (words, _) in LIMITS.items()),
         f"| bytes written to the disk (wall time) | {_amount(limits['disk_write'])} |",

@@ -15,9 +15,8 @@ TITLE = "A real double pendulum."
 ABOUT = (
     "The data are encoder angles at 200 Hz: 26 training pieces and four test pieces of 2.7 s. "
     "The error is the RMS error of both angles over the first second, simulated from the "
-    "measured initial state. Targets are the errors of the authors' model. The library has the "
-    "first terms of the series of the equations, which are fractions because of the mass "
-    "matrix."
+    "measured initial state. Targets are the errors of the authors' model. Because of the mass "
+    "matrix, the equations are fractions, which the terms of the library only approximate."
 )
 AUTHORS = (0.002, 0.002, 0.002, 0.013)
 _FIRST = 201  # rows: one second

@@ -141,9 +141,10 @@ def _paper(pieces: dict[str, Any]) -> str:
         f"A chunk of {GROUP_ROWS:,} rows returns {cost['bytes']['measuring'] / 1e6:.1f} MB in the "
         f"first pass and {cost['bytes']['moments'] / 1e6:.1f} MB of moments. Results are summed in "
         f"a tree, eight at a time. Each task costs the scheduler {1e3 * task:.2f} ms, and each "
-        f"level of the tree takes {1e3 * level:.0f} ms. The prediction assumes a network with one "
-        "gigabit per second, and a store that is as fast as the disk of this machine. The total is "
-        "the larger of the times of workers and scheduler, plus the times of tree and client.\n\n"
+        f"level of the tree takes {1e3 * level:.0f} ms. The prediction assumes that the network "
+        "transfers one gigabit per second, and that the store is as fast as a local disk. The "
+        "total is the larger of the times of workers and scheduler, plus the times of tree and "
+        "client.\n\n"
         "| rows | workers | workers s | scheduler s | tree s | client s | total | transferred |\n"
         "|---|---|---|---|---|---|---|---|\n"
     )

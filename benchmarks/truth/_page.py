@@ -105,10 +105,10 @@ def _hard(rows: Sequence[Row]) -> list[str]:
         return []
     return [
         "## Few and noisy rows\n",
-        f"{_conclusion(rows)} In these {len(rows)} additional cases, the data often do not "
-        "determine the terms: there are at most two runs, a fifth of the usual rows (at least 30) "
-        "and 5 to 20% noise. Libraries are complete. If the selected terms are probably wrong, "
-        "because other terms explain the data as well, the verdict is `noise-limited`.\n",
+        f"{_conclusion(rows)} These are {len(rows)} additional cases with complete libraries, at "
+        "most two runs, a fifth of the usual number of rows (at least 30), and 5 to 20% noise, so "
+        "that the data often do not determine the terms. If the selected terms are probably wrong, "
+        "the verdict is `noise-limited`.\n",
         _verdicts(rows, _halves),
         _verdicts(rows, lambda row: [f"{100 * row['noise']:g}%"], "noise"),
         "Share of true terms by probability:\n",

@@ -119,9 +119,9 @@ ABOUT = {
     ),
     "cost of constants per run": (
         "The data are 100 runs of 100 rows of pendulums with different lengths. The time is "
-        "relative to that of a shared constant for pendulums of equal length."
+        "compared with that of a fit with one shared constant to pendulums of equal length."
     ),
-    "mistakes": ("Each case is one mistake of a user. The error must name it in one line."),
+    "mistakes": ("Each case is a typical user error. The message must name it in one line."),
 }
 TEN = "identifiability: "
 

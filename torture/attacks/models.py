@@ -176,7 +176,7 @@ def model_bytes(rng: np.random.Generator, folder: Path) -> None:
 
 @attack("hostile", trials=8_000, prepare=models)
 def signed_manifests(rng: np.random.Generator, folder: Path) -> None:
-    """A manifest with random changes and a right checksum is refused, or gives a model that works
+    """A manifest with random changes and a valid checksum is refused, or gives a model that works
     and prints no control characters."""
     from safetensors import numpy as safetensors
 
@@ -191,7 +191,7 @@ def signed_manifests(rng: np.random.Generator, folder: Path) -> None:
 
 @attack("hostile", trials=5_000, prepare=models)
 def signed_arrays(rng: np.random.Generator, folder: Path) -> None:
-    """Arrays with random changes and a right checksum are refused, or give a model that works."""
+    """Arrays with random changes and a valid checksum are refused, or give a model that works."""
     manifest, arrays, _ = models()[rng.integers(len(models()))]
     path = folder / "m.orthoreg"
     path.write_bytes(signed(manifest, _changed_block(arrays, rng)))
