@@ -7,7 +7,7 @@ import torture_attacks  # noqa: F401  registers the attacks below
 from torture_attacks import __file__ as ATTACKS_FILE
 
 from torture._attack import ATTACKS, all_attacks, attack
-from torture._page import DOCS, RECORD, page
+from torture._page import DOCS, RECORD, page, statements
 from torture._run import run_attacks
 
 
@@ -41,6 +41,21 @@ def test_failures_are_counted(name, trials, refused, broken, error, monkeypatch)
 def test_one_trial_can_be_repeated(monkeypatch):
     assert run("raw-error", monkeypatch, first=2, trials=1)["broken"] == 1
     assert run("raw-error", monkeypatch, first=1, trials=1)["broken"] == 0
+
+
+def test_statements_with_a_probability_are_tested_over_all_trials(monkeypatch):
+    entry = run("rare", monkeypatch)
+    kept, rare = entry["statements"]
+    assert (kept["cases"], kept["true"], kept["rejected"]) == (40, 36, False)
+    assert (rare["cases"], rare["true"], rare["rejected"]) == (40, 20, True)
+    assert rare["promised"] == pytest.approx(0.9)
+    assert entry["broken"] == 1
+    assert entry["failures"][0]["error"] == "too rare: 20 of 40 cases instead of 90.0%"
+    assert "| rare | too rare | 40 | 90.0% | 50.0% |" in statements([entry])
+
+
+def test_few_cases_reject_nothing(monkeypatch):
+    assert run("rare", monkeypatch, trials=3)["broken"] == 0
 
 
 def test_time_is_limited(monkeypatch):

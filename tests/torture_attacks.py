@@ -58,3 +58,10 @@ def large(rng, folder):
 def huge(rng, folder):
     """Reserves more memory than the process may."""
     np.ones(8 << 27)
+
+
+@attack("test", trials=40)
+def rare(rng, folder):
+    """Two statements, one of which is true too rarely."""
+    trial = rng.bit_generator.seed_seq.entropy[-1]
+    return {"kept": (trial % 10 > 0, 0.9), "too rare": (trial % 2 > 0, 0.9)}

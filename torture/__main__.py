@@ -15,7 +15,7 @@ import sys
 
 from benchmarks.revision import source_revision
 from torture._attack import all_attacks
-from torture._page import DOCS, RECORD, page, table
+from torture._page import DOCS, RECORD, page, statements, table
 from torture._run import run_attacks
 
 
@@ -67,7 +67,7 @@ def main() -> None:
     if options.record:
         RECORD.write_text(json.dumps(record, indent=1) + "\n")
         DOCS.write_text(page(record))
-    print(table(entries))
+    print(table(entries), statements(entries), sep="")
     sys.exit(1 if any(entry["broken"] for entry in entries) else 0)
 
 

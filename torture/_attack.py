@@ -11,6 +11,11 @@ The promise is kept if the function returns, or if it raises an error of orthore
 the input was refused. It is broken by any other exception, by `Broken`, and by a trial that takes
 more than `seconds` of CPU time or `memory` bytes. The docstring states the promise and appears in
 `docs/torture.md`.
+
+An attack on a statistical promise returns, for each statement that it examined, whether the
+statement was true and the probability with which it is promised to be true. The promise is broken
+if a binomial test over all trials rejects this probability. A trial returns at most one case of a
+statement, because the test assumes that cases are independent.
 """
 
 from collections.abc import Callable
@@ -24,7 +29,8 @@ import numpy as np
 
 from torture._limits import CPU_SECONDS, MEMORY
 
-Function = Callable[[np.random.Generator, Path], None]
+Cases = dict[str, tuple[bool, float]]
+Function = Callable[[np.random.Generator, Path], Cases | None]
 
 
 class Broken(Exception):
@@ -43,6 +49,7 @@ class Attack:
     trials: int
     seconds: float = CPU_SECONDS
     memory: int = MEMORY
+    share: float = 1.0
     prepare: Callable[[], object] | None = None
 
 
@@ -55,6 +62,7 @@ def attack(
     trials: int,
     seconds: float = CPU_SECONDS,
     memory: int = MEMORY,
+    share: float = 1.0,
     prepare: Callable[[], object] | None = None,
 ) -> Callable[[Function], Function]:
     """Register a function as an attack of a kind, such as "fuzz", "hostile" or "faults".
@@ -69,6 +77,8 @@ def attack(
         seconds of CPU that a trial may take in its own process, without subprocesses.
     memory
         bytes that may be resident during a trial.
+    share
+        wall time of the attack in a run of limited time, relative to other attacks.
     prepare
         function that is called once in each process before the first trial, without limits. Use it
         with `functools.cache` for fits and imports that all trials share.
@@ -79,7 +89,9 @@ def attack(
         promise = " ".join((function.__doc__ or "").split())
         if name in ATTACKS or not promise:
             raise ValueError(f"Attack '{name}' already exists or has no docstring.")
-        ATTACKS[name] = Attack(name, kind, promise, function, trials, seconds, memory, prepare)
+        ATTACKS[name] = Attack(
+            name, kind, promise, function, trials, seconds, memory, share, prepare
+        )  # fmt: skip
         return function
 
     return register

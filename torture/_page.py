@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from torture._limits import CPU_SECONDS, MEMORY
+from torture._limits import CPU_SECONDS, MEMORY, SIGNIFICANCE
 
 RECORD = Path(__file__).parent / "record.json"
 DOCS = Path(__file__).parents[1] / "docs" / "torture.md"
@@ -29,6 +29,29 @@ def table(entries: Sequence[dict[str, Any]]) -> str:
     return "\n".join(lines + ["", *failures]).rstrip() + "\n"
 
 
+def statements(entries: Sequence[dict[str, Any]]) -> str:
+    """Return the section on statistical promises, empty if there are none."""
+    rows = [
+        f"| {entry['name']} | {row['statement']} | {row['cases']:,} "
+        f"| {100 * row['promised']:.1f}% | {100 * row['true'] / row['cases']:.1f}% |"
+        for entry in entries
+        for row in entry.get("statements", ())
+    ]
+    if not rows:
+        return ""
+    header = ["| attack | statement | cases | promised | true |", "|---|---|---:|---:|---:|"]
+    lines = "\n".join(header + rows)
+    return f"""
+## Statistical promises
+
+Some statements are promised to be true with a probability. A binomial test compares how often they
+were true with this probability. The promise is broken, and counts as a failure, if the p-value is
+below {SIGNIFICANCE:g}. The systems are random, and each contributes one case of a statement.
+
+{lines}
+"""
+
+
 def page(record: dict[str, Any]) -> str:
     """Return the page of a record."""
     entries = record["attacks"]
@@ -47,7 +70,7 @@ limits. A trial is *refused* if it ends with an error of orthoreg, which says wh
 {table(entries)}
 `make torture` repeats all trials, and `python -m torture --only NAME --first TRIAL --trials 1
 --verbose` repeats a single one.
-
+{statements(entries)}
 ## Promises
 
 {promises}

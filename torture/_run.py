@@ -7,14 +7,14 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import IO, Any, final
 
 from torture._attack import Attack
-from torture._limits import SHOWN_FAILURES, START_SECONDS, WALL_FACTOR
+from torture._limits import SHOWN_FAILURES, SIGNIFICANCE, START_SECONDS, WALL_FACTOR
 
 ROOT = Path(__file__).parents[1]
 
@@ -26,9 +26,12 @@ class Tally:
     def __init__(self) -> None:
         self.outcomes: Counter[str] = Counter()
         self.failures: dict[tuple[str, str], dict[str, Any]] = {}
+        self.cases: defaultdict[str, list[tuple[bool, float]]] = defaultdict(list)
 
     def add(self, outcome: dict[str, Any]) -> None:
         self.outcomes[outcome["outcome"]] += 1
+        for statement, case in outcome.get("cases", {}).items():
+            self.cases[statement].append(tuple(case))
         if outcome["outcome"] != "broken":
             return
         key = (outcome["where"], outcome["error"].partition(":")[0])
@@ -38,17 +41,38 @@ class Tally:
     def entry(self, attack: Attack, seconds: float) -> dict[str, Any]:
         """Return the record of the attack."""
         kept = ("error", "where", "trial", "count")
-        failures = list(self.failures.values())[:SHOWN_FAILURES]
+        statements = [_statement(text, cases) for text, cases in self.cases.items()]
+        rejected = [_rejection(statement) for statement in statements if statement["rejected"]]
+        failures = [*self.failures.values(), *rejected][:SHOWN_FAILURES]
         return {
             "kind": attack.kind,
             "name": attack.name,
             "promise": attack.promise,
             "trials": sum(self.outcomes.values()),
             "refused": self.outcomes["refused"],
-            "broken": self.outcomes["broken"],
+            "broken": self.outcomes["broken"] + len(rejected),
             "seconds": round(seconds, 1),
             "failures": [{key: failure[key] for key in kept} for failure in failures],
+            "statements": statements,
         }
+
+
+def _statement(text: str, cases: Sequence[tuple[bool, float]]) -> dict[str, Any]:
+    """Return how often a statement was true, and whether this is significantly too rare."""
+    from scipy.stats import binomtest
+
+    true, promised = sum(case[0] for case in cases), sum(case[1] for case in cases) / len(cases)
+    test = binomtest(true, len(cases), promised, alternative="less")
+    return {
+        "statement": text, "cases": len(cases), "true": true, "promised": promised,
+        "rejected": bool(test.pvalue < SIGNIFICANCE),
+    }  # fmt: skip
+
+
+def _rejection(statement: dict[str, Any]) -> dict[str, Any]:
+    often = f"{statement['true']} of {statement['cases']} cases"
+    error = f"{statement['statement']}: {often} instead of {100 * statement['promised']:.1f}%"
+    return {"error": error, "where": "", "trial": 0, "count": 1}
 
 
 def run_attacks(
@@ -67,15 +91,15 @@ def run_attacks(
     `trials` is the maximum number of trials of each attack.
     """
     deadline = None if minutes is None else time.time() + 60 * minutes
-    pending = len(attacks)
+    pending = sum(attack.share for attack in attacks)
 
     def run(attack: Attack) -> dict[str, Any]:
         nonlocal pending
         now = time.time()
         end = now + 1e9
         if deadline is not None:  # unused time is shared by later attacks
-            end = now + max(0.0, deadline - now) * min(1.0, workers / pending)
-        pending -= 1
+            end = now + max(0.0, deadline - now) * min(1.0, workers * attack.share / pending)
+        pending -= attack.share
         count = attack.trials if trials is None else min(trials, attack.trials)
         tally = _run(attack, seed, first, first + count, end, verbose)
         entry = tally.entry(attack, time.time() - now)

@@ -44,10 +44,10 @@ def run_trial(attack: Attack, seed: int, trial: int) -> dict[str, Any]:
             warnings.simplefilter("ignore")
             signal.setitimer(signal.ITIMER_PROF, attack.seconds)
             try:
-                attack.run(generator(attack.name, seed, trial), Path(folder))
+                cases = attack.run(generator(attack.name, seed, trial), Path(folder)) or {}
             finally:
                 signal.setitimer(signal.ITIMER_PROF, 0)
-        outcome: dict[str, Any] = {"outcome": "kept"}
+        outcome: dict[str, Any] = {"outcome": "kept", "cases": cases}
     except OrthoregError:
         outcome = {"outcome": "refused"}
     except (Exception, Hang) as error:
