@@ -15,8 +15,9 @@ def intervals_of(
     estimates: Uncertainty | None,
     quantity: Callable[[HybridField], Float[np.ndarray, " q"]],
 ) -> Float[np.ndarray, "q 2"] | None:
-    """Return the 95% interval of each element of a quantity of the field, or None if the field has
-    no estimated constants.
+    """Return the 95% interval of each element of a quantity of the field.
+
+    Return None if the field has no estimated constants.
 
     An element that the data do not determine has an infinite interval.
     """

@@ -1,4 +1,4 @@
-"""`find_equilibria`: the states at rest inside a box, with their stability."""
+"""`find_equilibria`: find the equilibria in a box of states, with their stability."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,10 +18,10 @@ from ._jacobian import jacobian
 @final
 @dataclass(frozen=True, eq=False)
 class Equilibrium:
-    """A state at rest, or a fixed point of a map.
+    """An equilibrium, or a fixed point of a map.
 
-    `stability` is "stable", "unstable" or "undecided", and `kind` describes the linear motion
-    nearby, for example "saddle". If the 95% interval of a real part contains zero, linearization
+    `stability` is "stable", "unstable" or "undecided". `kind` describes the linear motion nearby,
+    such as "saddle". If the 95% interval of an eigenvalue's real part contains zero, linearization
     does not determine the stability. `interval` contains the 95% interval of each state, or is None
     if the fit has no intervals. `inside` is true if the state is within the training data.
     """
@@ -37,7 +37,7 @@ class Equilibrium:
 @final
 @dataclass(frozen=True, eq=False)
 class Equilibria:
-    """The equilibria inside a box, ordered by their states, with notes on the search."""
+    """The equilibria in a box, ordered by their states, with notes on the search."""
 
     points: tuple[Equilibrium, ...]
     state_names: tuple[str, ...]
@@ -65,7 +65,9 @@ class Equilibria:
 @final
 @dataclass(frozen=True, eq=False)
 class _Search:
-    """f at states x, with the inputs u and the constants per run fixed. For a map, f(x) - x."""
+    """The function f at states x, with fixed inputs u and constants per run. For a map, f(x) -
+    x.
+    """
 
     field: HybridField
     fixed: Float[np.ndarray, " V"]
@@ -82,7 +84,7 @@ class _Search:
         return slopes - np.eye(len(self.free)) if self.discrete else slopes
 
     def matrix(self, x: Float[np.ndarray, " n"]) -> Float[np.ndarray, "n n"]:
-        """Return the matrix of the linear model."""
+        """Return the matrix of the linear model at x."""
         slopes = self.slopes(x[None])[0]
         return slopes + np.eye(len(x)) if self.discrete else slopes
 
@@ -100,8 +102,9 @@ def find_equilibria(
     estimates: Uncertainty | None,
     known: Float[np.ndarray, "2 n"],
 ) -> Equilibria:
-    """Return the states in the `box` whose rate is zero at the constant input u. `known` is the
-    range of the training data, for fields without a region.
+    """Return the states in the `box` whose derivative is zero at the constant input u.
+
+    `known` is the range of the training data, which is used for fields without a region.
 
     Newton's method starts from the points of a Halton sequence, so the result is deterministic.
     Constants per run are set to the middle of their ranges.
@@ -129,7 +132,8 @@ def _roots(
     search: _Search, low: Float[np.ndarray, " n"], high: Float[np.ndarray, " n"]
 ) -> Float[np.ndarray, "R n"]:
     """Return the distinct roots in the box, found by damped Newton steps from all starts at
-    once."""
+    once.
+    """
     from scipy.stats import qmc
 
     n, width = len(low), high - low
@@ -147,7 +151,7 @@ def _roots(
     size = np.max(np.abs(search.at(x) / scale), axis=1)
     edge = limits.EDGE * width
     within = np.all((x >= low - edge) & (x <= high + edge), axis=1)
-    x = np.where(np.abs(x) <= limits.EDGE * width, 0.0, x)  # Newton ends near zero, not at it
+    x = np.where(np.abs(x) <= limits.EDGE * width, 0.0, x)  # replace a value close to zero by zero
     found = x[within & (size <= limits.ROOT_RESIDUAL)]
     distinct: list[np.ndarray] = []
     for root in found:
@@ -162,7 +166,9 @@ def _newton_moves(
     width: Float[np.ndarray, " n"],
     scale: Float[np.ndarray, " n"],
 ) -> Float[np.ndarray, "N n"]:
-    """Return the Newton step of each row, or the shortest such step if the matrix is singular."""
+    """Return the Newton step of each row. If the matrix is singular, return the shortest such
+    step.
+    """
     f, slopes = search.at(x) / scale, search.slopes(x) * width / scale[:, None]
     valid = np.isfinite(f.sum(axis=1)) & np.isfinite(slopes.sum(axis=(1, 2)))
     f, slopes = np.where(valid[:, None], f, 0.0), np.where(valid[:, None, None], slopes, 0.0)
@@ -215,8 +221,10 @@ def _described(
     n, simple = len(root), _is_simple(search, root, width)
 
     def quantity(field: HybridField) -> np.ndarray:
-        """Return the root and its growth rates for other constants, by Newton steps from the
-        root."""
+        """Return the root and its growth rates for other constants.
+
+        Newton steps start from the root.
+        """
         moved = _Search(field, search.fixed, search.free, search.discrete)
         x = root[None]
         for _ in range(limits.HALVINGS):
@@ -249,7 +257,9 @@ def _ordered_eigenvalues(matrix: Float[np.ndarray, "n n"]) -> Complex[np.ndarray
 
 
 def _growth(eigenvalues: Complex[np.ndarray, " n"], search: _Search) -> Float[np.ndarray, " n"]:
-    """Return the growth rates of small deviations: real parts, or logarithms for a map."""
+    """Return the growth rates of small deviations: real parts of eigenvalues or, for a map,
+    logarithms of their magnitudes.
+    """
     if not search.discrete:
         return np.real(eigenvalues).copy()
     return np.log(np.maximum(np.abs(eigenvalues), 1e-300))

@@ -1,5 +1,7 @@
-"""The derivatives of a field with respect to states and inputs. They are exact for terms, networks
-of tanh layers and the gate."""
+"""The derivatives of a field with respect to states and inputs.
+
+They are exact for terms, networks of tanh layers and the gate.
+"""
 
 from functools import lru_cache
 from typing import Any
@@ -15,8 +17,7 @@ from . import _limits as limits
 
 
 def jacobian(field: HybridField, z: Float[np.ndarray, "N V"]) -> Float[np.ndarray, "N c V"]:
-    """Return df/dz at rows of states and inputs. At a jump of a term, its slope is taken as
-    zero."""
+    """Return df/dz at rows of states and inputs. Where a term jumps, its slope is taken as zero."""
     slopes = _term_slopes(field, z)
     used = [k for k, row in enumerate(slopes) if row is not None]
     result = np.zeros((len(z), len(field.coefficients), z.shape[1]))
@@ -47,8 +48,9 @@ def _term_slopes(field: HybridField, z: Float[np.ndarray, "N V"]) -> list[Any]:
 
 @lru_cache(maxsize=32)
 def _slope_program(terms: tuple[Expression, ...], width: int) -> tuple[list[tuple[int, int]], Any]:
-    """Return the term and variable of each non-zero derivative, and a program that computes all of
-    these derivatives."""
+    """Return the indices (term, variable) of nonzero derivatives, and a program that computes these
+    derivatives.
+    """
     slopes = {
         (i, j): slope
         for i, term in enumerate(terms)
@@ -64,7 +66,7 @@ def _residual_slopes(
     """Return the derivatives of the residual, including its correction and its gate."""
     try:
         parts = networks(field)
-    except InputError:  # functions of the user, whose derivatives are not known
+    except InputError:  # functions of the user with unknown derivatives
         return _differences(field, z)
     by = np.zeros((len(z), len(field.coefficients), z.shape[1]))
     for part in parts:
@@ -82,7 +84,7 @@ def _residual_slopes(
 
 
 def _network_slopes(network: Network, z: Float[np.ndarray, "N V"]) -> Float[np.ndarray, "N c V"]:
-    """Return the derivatives of a network, forward through its layers."""
+    """Return the derivatives of a network by forward differentiation through its layers."""
     values = z * network.signs
     by = np.broadcast_to(np.diag(network.signs), (len(z), z.shape[1], z.shape[1])).copy()
     for i, period in enumerate(network.periods):

@@ -19,12 +19,14 @@ from ._jacobian import jacobian
 @final
 @dataclass(frozen=True, eq=False)
 class LinearModel:
-    """x' = rate + A (x - x0) + B (u - u0), y = C x + D u, near the state x0 and the input u0.
+    """The model x' = rate + A (x - x0) + B (u - u0), y = C x + D u near the state x0 and the input
+    u0.
 
     The outputs y are the measured states. Constants per run are not states of the linear model.
     `A_interval` and `B_interval` contain the 95% interval of each element, computed from the joint
-    covariance of the constants, or are None if the fit has no intervals. For a map, x' is the state
-    at the next row, and `dt` is its step; otherwise `dt` is None. Unpacking gives A, B, C, D.
+    covariance of the constants. They are None if the fit has no intervals. For a map, x' is the
+    state at the next row, and `dt` is the step of the map; otherwise `dt` is None. Unpacking gives
+    A, B, C, D.
     """
 
     A: Float[np.ndarray, "n n"]
@@ -46,7 +48,7 @@ class LinearModel:
 
     @property
     def eigenvalues(self) -> np.ndarray:
-        """The eigenvalues of A, in order of decreasing real part."""
+        """The eigenvalues of A, sorted by decreasing real part."""
         values = np.linalg.eigvals(self.A)
         return values[np.lexsort((values.imag, -values.real))]
 
@@ -58,10 +60,12 @@ class LinearModel:
         return StateSpace(*matrices) if self.dt is None else StateSpace(*matrices, dt=self.dt)
 
     def to_control(self) -> Any:
-        """Return a `control.StateSpace` with the names of the variables. Requires the extra
-        `control`."""
+        """Return a `control.StateSpace` with the names of the variables.
+
+        Requires the extra `control`.
+        """
         require("control", "control", "to_control()")
-        # the checker reads the package's untyped source, and then fails at calls of np.ix_
+        # a plain import would make the type checker read untyped source, on which it fails
         return import_module("control").ss(
             *self._with_inputs(), 0 if self.dt is None else self.dt,
             states=list(self.state_names), inputs=list(self.input_names) or ["no input"],
@@ -69,8 +73,11 @@ class LinearModel:
         )  # fmt: skip
 
     def _with_inputs(self) -> tuple[np.ndarray, ...]:
-        """Return the matrices. A model without inputs gets an input that has no effect, because
-        SciPy and python-control require one."""
+        """Return the matrices.
+
+        A model without inputs gets an input without effect, because SciPy and python-control
+        require one.
+        """
         if self.input_names:
             return tuple(self)
         return self.A, np.zeros((len(self.A), 1)), self.C, np.zeros((len(self.C), 1))
@@ -92,7 +99,7 @@ def linearize(
     u: Float[np.ndarray, " m"],
     estimates: Uncertainty | None,
 ) -> LinearModel:
-    """Return the linear model of a field without delays and without time."""
+    """Return the linear model of a field that has no delays and does not depend on time."""
     z = np.concatenate([x, u])[None]
     states = [
         i for i, name in enumerate(schema.state_names) if name not in schema.per_run_names

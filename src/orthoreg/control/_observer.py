@@ -27,11 +27,11 @@ class Belief(NamedTuple):
 @final
 @dataclass(frozen=True, eq=False)
 class FilteredRuns:
-    """Estimates at all rows of some runs: `states` with their standard deviations `std`.
+    """Estimated states of runs at all rows, with their standard deviations `std`.
 
     `innovations` are the differences between measured and predicted values, in standard deviations
-    of the prediction; they are NaN where there is no measurement. `log_likelihood` is the
-    log-likelihood of all measurements.
+    of the prediction, or NaN without a measurement. `log_likelihood` is the log-likelihood of all
+    measurements.
     """
 
     states: Float[np.ndarray, "N n"]
@@ -46,10 +46,10 @@ class FilteredRuns:
 class Filter:
     """An extended Kalman filter as pure functions.
 
-    x' = f(x, u) + disturbance with covariance `disturbance` per time (per step for a map), and
-    y = x[measured] + noise with standard deviations `noise`. Between measurements, the mean and the
-    covariance follow x' = f and P' = J P + P J' + Q with J = df/dx, by the classical Runge-Kutta
-    method. [Jazwinski 1970, section 8.3]
+    The model is x' = f(x, u) + disturbance, with covariance `disturbance` per time (per step for a
+    map), and y = x[measured] + noise, with standard deviations `noise`. Between measurements, the
+    mean follows x' = f and the covariance P' = J P + P J' + Q with J = df/dx, by the classical
+    Runge-Kutta method. [Jazwinski 1970, section 8.3]
     """
 
     field: HybridField
@@ -60,7 +60,10 @@ class Filter:
     discrete: bool = False
 
     def advance(self, belief: Belief, nodes: Float[np.ndarray, "3 m"], step: float) -> Belief:
-        """Return the belief after a step. `nodes` are the inputs at its start, middle and end."""
+        """Return the belief after a step.
+
+        `nodes` are the inputs at the start, middle and end of the step.
+        """
         x, P = belief
         if step <= 0:
             return belief
@@ -86,7 +89,10 @@ class Filter:
         self, belief: Belief, y: Float[np.ndarray, " p"]
     ) -> tuple[Belief, Float[np.ndarray, " p"], float]:
         """Return the belief after a measurement, the normalized innovations, and the
-        log-likelihood. NaN stands for a value that was not measured."""
+        log-likelihood.
+
+        NaN in `y` denotes a value that was not measured.
+        """
         known = np.flatnonzero(np.isfinite(y))
         innovations = np.full(len(y), np.nan)
         if not len(known):
@@ -139,7 +145,7 @@ def _symmetric(P: Float[np.ndarray, "n n"]) -> Float[np.ndarray, "n n"]:
 
 
 def _between(nodes: Float[np.ndarray, "3 m"], place: float) -> Float[np.ndarray, " m"]:
-    """Return the inputs at a fraction (0 to 1) of a step, on a parabola through its nodes."""
+    """Return the inputs at a fraction (0 to 1) of a step, on the parabola through its nodes."""
     first, middle, last = nodes
     return (
         first * (2 * place - 1) * (place - 1)
@@ -149,8 +155,10 @@ def _between(nodes: Float[np.ndarray, "3 m"], place: float) -> Float[np.ndarray,
 
 
 def _input_nodes(times: Float[np.ndarray, " T"], inputs: Inputs | None) -> np.ndarray:
-    """Return the inputs at the start, middle and end of each step. If an input jumps at the end of
-    a step, its value before the jump is used."""
+    """Return the inputs at the start, middle and end of each step.
+
+    If an input jumps at the end of a step, the value before the jump is used.
+    """
     if inputs is None:
         return np.zeros((len(times) - 1, 3, 0))
     begin, end = times[:-1], np.nextafter(times[1:], times[:-1])
@@ -160,11 +168,11 @@ def _input_nodes(times: Float[np.ndarray, " T"], inputs: Inputs | None) -> np.nd
 
 @final
 class Observer:
-    """Estimates the state of a running system from measurements and a fitted model.
+    """An estimator of the state of a running system, from measurements and a fitted model.
 
-    `x` is the current state. `P` is its covariance, which assumes that the constants of the
-    equations are exact. `update` processes one measurement. `filter` processes whole runs without
-    changing the current state.
+    `x` is the current state. `P` is its covariance, assuming that the constants of the equations
+    are exact. `update` processes one measurement. `filter` processes whole runs and does not change
+    the current state.
     """
 
     def __init__(self, kalman: Filter, schema: Schema, interpolation: dict[str, str]):
@@ -183,9 +191,12 @@ class Observer:
 
     def update(self, y: Any, u: Any = None, dt: float = 0.0) -> Float[np.ndarray, " n"]:
         """Advance by `dt`, process the measurement `y` and the input `u` at the new time, and
-        return the state. Between updates, the input is assumed to change linearly to `u`, or to
-        keep its last value if the model holds it. NaN in `y` stands for a value that was not
-        measured. For a map, `dt` is its step."""
+        return the state.
+
+        Between updates, the input is assumed to change linearly to `u`, or to keep its last value
+        if the model holds it. NaN in `y` denotes a value that was not measured. For a map, `dt` is
+        the step of the map.
+        """
         inputs = vector(u, self._schema.measured_inputs, "u")
         values = _measurement(y, self.measured_names)
         if not np.isfinite(dt) or dt < 0:
@@ -204,12 +215,12 @@ class Observer:
         return self.x
 
     def filter(self, data: Dataset) -> FilteredRuns:
-        """Return the estimates at all rows of these runs. Each run starts from the same prior."""
+        """Return the estimates at all rows of these runs. All runs start from the same prior."""
         return filtered(self.kalman, data, self._schema, self._interpolation)
 
 
 def _measurement(y: Any, names: Sequence[str]) -> Float[np.ndarray, " p"]:
-    """Return one value per measured state. NaN is allowed."""
+    """Return one value per measured state. Values may be NaN."""
     values = np.atleast_1d(np.asarray(y, dtype=float))
     if values.shape != (len(names),) or np.isinf(values).any():
         raise InputError(
@@ -222,7 +233,9 @@ def _measurement(y: Any, names: Sequence[str]) -> Float[np.ndarray, " p"]:
 def filtered(
     kalman: Filter, data: Dataset, schema: Schema, interpolation: dict[str, str]
 ) -> FilteredRuns:
-    """Return the estimates at all rows of runs with the measured states and inputs of a schema."""
+    """Return the estimates at all rows of runs that have the measured states and inputs of a
+    schema.
+    """
     known = data.state_names + data.input_names
     missing = [n for n in schema.measured_states + schema.measured_inputs if n not in known]
     if missing:
@@ -256,9 +269,11 @@ def likely_disturbance(
     interpolation: dict[str, str],
     size: Float[np.ndarray, " n"],
 ) -> Float[np.ndarray, " n"]:
-    """Return the disturbance with the highest likelihood of the measurements, among disturbances
-    that move each state by a share of its `size` over a run. The disturbance of exact equations is
-    zero."""
+    """Return the disturbance for which the measurements have the highest likelihood.
+
+    Candidates move each state by a share of its `size` over a run. The disturbance of exact
+    equations is zero.
+    """
     data = data.subsample_rows(limits.TUNING_ROWS)
     spans = data.times[data.offsets[1:] - 1] - data.times[data.offsets[:-1]]
     duration = float(np.median(spans)) if not schema.discrete else float(data.run_lengths.mean())
@@ -279,7 +294,7 @@ def likely_disturbance(
     best, highest = grid[int(np.argmax(values))], max(values)
     if not best.any():
         return np.zeros(len(size))
-    for i in np.flatnonzero(rate).tolist():  # then each state separately
+    for i in np.flatnonzero(rate).tolist():  # improve the share of each state separately
         for factor in limits.DISTURBANCE_FACTORS:
             shares = best.copy()
             shares[i] *= factor
@@ -290,9 +305,11 @@ def likely_disturbance(
 
 
 def prior_of(schema: Schema, known: Float[np.ndarray, "2 n"]) -> Belief:
-    """Return the belief before the first measurement. The mean of a state is the middle of the
-    training data, and its standard deviation is half their range. A constant per run has its
-    distribution over runs."""
+    """Return the belief before the first measurement.
+
+    The mean of each state is the middle of the training data, and its standard deviation is half
+    their range. A constant per run has its distribution over runs.
+    """
     mean, std = known.mean(axis=0), np.maximum((known[1] - known[0]) / 2, 1e-300)
     for constant in schema.per_run:
         i = schema.state_names.index(constant.name)
@@ -305,8 +322,10 @@ def prior_of(schema: Schema, known: Float[np.ndarray, "2 n"]) -> Belief:
 def stds_by_name(
     given: Any, names: Sequence[str], what: str, default: Float[np.ndarray, " k"]
 ) -> Float[np.ndarray, " k"]:
-    """Return standard deviations that are given in order, or as a dict by name. Names that are not
-    in the dict have the default."""
+    """Return standard deviations given in order or as a dict by name.
+
+    Names that are not in the dict have the default.
+    """
     if isinstance(given, Mapping):
         given = dict(zip(names, default.tolist(), strict=True)) | dict(given)
     values = vector(given, names, what)

@@ -1,4 +1,4 @@
-"""Checks of arguments, and of the kinds of models that an operation supports."""
+"""Check arguments, and refuse models that an operation does not support."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -29,8 +29,10 @@ def refuse_time(schema: Schema, who: str) -> None:
 
 
 def vector(values: Any, names: Sequence[str], what: str) -> Float[np.ndarray, " k"]:
-    """Return one finite number per name, given in this order or as a dict by name. Without names,
-    `values` may be None."""
+    """Return one finite number per name, given in this order or as a dict by name.
+
+    Without names, `values` may be None.
+    """
     if values is None and not names:
         return np.zeros(0)
     if isinstance(values, Mapping):

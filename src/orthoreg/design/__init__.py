@@ -1,4 +1,4 @@
-"""Design of experiments: candidate runs, and the choice of the best ones."""
+"""Design of experiments: candidate runs, and the selection of the best."""
 
 from ._choice import Rivalry as Rivalry
 from ._choice import choose as choose

@@ -1,4 +1,4 @@
-"""The value of candidate runs, and the choice of a few of them by greedy search and exchange."""
+"""The value of candidate runs, and greedy selection with exchange."""
 
 from collections.abc import Callable
 from typing import NamedTuple, final
@@ -11,9 +11,11 @@ from . import _limits as limits
 
 
 def choose(count: int, candidates: int, value: Callable[[list[int]], float]) -> list[int]:
-    """Return candidates with a large value. The best candidate is added repeatedly; then each
-    candidate is exchanged for a better one, if there is one. A candidate may be chosen more than
-    once."""
+    """Return the indices of candidates with a large total value.
+
+    The best candidate is added repeatedly; then each candidate is exchanged for a better one if
+    possible. A candidate may be chosen several times.
+    """
     chosen: list[int] = []
     for _ in range(count):
         values = [value([*chosen, k]) for k in range(candidates)]
@@ -32,14 +34,15 @@ def choose(count: int, candidates: int, value: Callable[[list[int]], float]) -> 
 
 
 def information(runs: RunSensitivities) -> Float[np.ndarray, "R P P"]:
-    """Return the information S'S about the constants in each run, with the unknown start
-    eliminated."""
+    """Return the information S'S on the constants in each run, with the unknown initial state
+    eliminated.
+    """
     S = _without_starts(runs, runs.by_constants)
     return _by_run(runs, np.swapaxes(S, 1, 2) @ S)
 
 
 def _by_run(runs: RunSensitivities, values: Float[np.ndarray, "B ..."]) -> np.ndarray:
-    """Return the sums over the segments of each run."""
+    """Return the sum of the values over the segments of each run."""
     result = np.zeros((len(runs.growth), *values.shape[1:]))
     np.add.at(result, runs.run, values)
     return result
@@ -48,7 +51,7 @@ def _by_run(runs: RunSensitivities, values: Float[np.ndarray, "B ..."]) -> np.nd
 def _without_starts(
     runs: RunSensitivities, columns: Float[np.ndarray, "B Y q"]
 ) -> Float[np.ndarray, "B Y q"]:
-    """Return the parts of the columns that no change of the start can reproduce."""
+    """Return the parts of the columns that no change of the initial state can reproduce."""
     result = np.empty(columns.shape)
     for r, start in enumerate(runs.by_start):
         axes, sizes, _ = np.linalg.svd(start, full_matrices=False)
@@ -79,10 +82,13 @@ def interval_widths(
 
 @final
 class Rivalry(NamedTuple):
-    """The sums d'd, L'd and L'L over each run, from which the separation of two models follows for
-    any set of runs. d is the difference between the models in standard deviations of the noise. L
-    contains the sensitivities of both models, each multiplied by a square root of the covariance of
-    its constants."""
+    """Sums d'd, L'd and L'L over each run, which determine the separation of two models for any set
+    of runs.
+
+    d is the difference between the models in standard deviations of the noise. L contains the
+    sensitivities of both models, each multiplied by a square root of the covariance of its
+    constants.
+    """
 
     squares: np.ndarray
     scores: np.ndarray
@@ -94,7 +100,7 @@ def rivalry(
     second: RunSensitivities,
     covariances: tuple[Float[np.ndarray, "P P"], Float[np.ndarray, "Q Q"]],
 ) -> Rivalry:
-    """Return the sums for two models of the same runs, with the start eliminated."""
+    """Return the sums for two models of the same runs, with the initial state eliminated."""
     parts = []
     for runs, covariance in zip((first, second), covariances, strict=True):
         size = np.sqrt(np.maximum(np.diag(covariance), 1e-300))
@@ -111,9 +117,10 @@ def rivalry(
 
 
 def separation(rival: Rivalry, chosen: list[int]) -> float:
-    """Return the difference between two models over these runs, sqrt(d' (I + L L')^-1 d). The unit
-    is the standard deviation that results from the noise and the uncertain constants of both
-    models."""
+    """Return the difference between two models over these runs, sqrt(d' (I + L L')^-1 d).
+
+    The unit is the standard deviation due to the noise and the uncertain constants of both models.
+    """
     M = np.eye(rival.grams.shape[1]) + rival.grams[chosen].sum(axis=0)
     v = rival.scores[chosen].sum(axis=0)
     return float(np.sqrt(max(rival.squares[chosen].sum() - v @ np.linalg.solve(M, v), 0.0)))
@@ -123,8 +130,11 @@ def spread_of(
     rows: Float[np.ndarray, "R T V"], known: Float[np.ndarray, "L V"]
 ) -> Callable[[list[int]], float]:
     """Return a function that measures how far the rows of runs are from known points and from each
-    other: the sum over runs of the mean distance of a row from the nearest known point or row of an
-    earlier run."""
+    other.
+
+    It is the sum over runs of the mean distance of a row to the nearest known point or row of an
+    earlier run.
+    """
     subset = np.linspace(0, rows.shape[1] - 1, limits.COVERED_ROWS).round().astype(int)
     rows = rows[:, np.unique(subset)]
 

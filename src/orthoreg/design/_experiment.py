@@ -20,15 +20,15 @@ class Experiment:
     """Runs to record next.
 
     `starts` (R, n) are initial states. `inputs` (R, T, m) are input signals at `times`, or None if
-    the model has no inputs. `signals` are the kinds of these signals, such as "steps". `predicted`
-    (R, T, n) are the states that the model expects. `outside` (R, T) marks the rows outside its
-    training data, where these predictions are uncertain. For the
-    goal "constants", `expected_shrinkage` contains the expected width of each interval after the
-    runs, as a fraction of its present width. For the goal "rivals", `separation` is the expected
-    difference between the models in standard deviations. For the goal "coverage", `coverage` is the
-    mean distance of a row from the nearest known state or row of an earlier run. With a gate, the
-    known states are the training data, and distances are those of the gate. Without a gate, the
-    middle of the training data is the known state, and the unit is half the range of each state.
+    the model has no inputs. `signals` are the kinds of these signals, such as "random steps".
+    `predicted` (R, T, n) are the states that the model predicts. `outside` (R, T) marks rows
+    outside the training data, where predictions are uncertain. For the goal "constants",
+    `expected_shrinkage` contains the expected width of each interval after the runs, as a fraction
+    of its present width. For the goal "rivals", `separation` is the expected difference between the
+    models in standard deviations. For the goal "coverage", `coverage` is the mean distance of a row
+    to the nearest known state or row of an earlier run. With a gate, the known states are the
+    training data, and distances are those of the gate. Without a gate, the known state is the
+    middle of the training data, and distances are in half ranges of each state.
     """
 
     goal: str
@@ -60,7 +60,7 @@ class Experiment:
                 f"The models are expected to differ by {self.separation:.1f} standard deviations."
             )
         if self.coverage is not None:
-            lines.append(f"The mean distance from what is known is {self.coverage:.2f}.")
+            lines.append(f"The mean distance to known states is {self.coverage:.2f}.")
         return "\n".join(lines)
 
     def run_text(self, r: int) -> str:
@@ -110,10 +110,12 @@ class Experiment:
         }
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
-        """Write a table with one row per time of each run. It contains the inputs to apply and, in
-        columns such as theta_expected, the states that the model expects. The first row of a run
-        contains its initial state. The column outside_data is 1 where the expected states are
-        outside the training data, otherwise 0."""
+        """Write a table with one row per time of each run.
+
+        It contains the inputs to apply and, in columns such as theta_expected, the predicted
+        states. The first row of a run contains its initial state. The column outside_data is 1
+        where the predicted states are outside the training data, otherwise 0.
+        """
         buffer = io.StringIO()
         writer = csv.writer(buffer, lineterminator="\n")
         names = [(name, name) for name in (self.time_name, *self.input_names)]

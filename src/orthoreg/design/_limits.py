@@ -1,4 +1,4 @@
-"""Constants of the choice of experiments."""
+"""Constants for the design of experiments."""
 
 CANDIDATES = 240  # first runs to choose from. Refining the chosen ones costs less than more runs
 ROUNDS = 8  # of variants of the chosen runs. Twice as many narrow intervals by less than 5%

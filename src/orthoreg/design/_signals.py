@@ -1,4 +1,4 @@
-"""Candidate starts and input signals. Every call with the same arguments returns the same ones."""
+"""Candidate initial states and input signals. The same arguments always give the same result."""
 
 from dataclasses import dataclass
 from typing import final
@@ -15,8 +15,11 @@ KINDS = ("a multisine", "random steps", "full steps", "steps and sines")
 @final
 @dataclass(frozen=True)
 class Band:
-    """The limits of an input: lowest and highest value, highest frequency in cycles per time, and
-    largest change per time."""
+    """The limits of an input.
+
+    These are the lowest and highest value, the highest frequency in cycles per time, and the
+    largest change per time.
+    """
 
     low: float
     high: float
@@ -80,8 +83,10 @@ class RunLimits:
 def spread_points(
     low: Float[np.ndarray, " n"], high: Float[np.ndarray, " n"], count: int
 ) -> Float[np.ndarray, "count n"]:
-    """Return points of a Halton sequence in a box. Every second point is moved outwards to the
-    boundary of the box, where large motions start."""
+    """Return points of a Halton sequence in a box.
+
+    Every second point is moved outwards to the boundary of the box, where large motions start.
+    """
     from scipy.stats import qmc
 
     points = 2 * qmc.Halton(len(low), scramble=False).random(count + 1)[1:] - 1
@@ -97,8 +102,8 @@ def signals(
 
     A multisine has 1 to `TONES` frequencies and fills the range of its input, or less if the rate
     is limited. Steps hold each level for half a period of the highest frequency. If the rate is
-    limited, they are ramps, and steps between both limits last until these are reached. Steps
-    between both limits have the most energy.
+    limited, ramps connect the levels, and steps between both limits last long enough to reach them.
+    Steps between both limits have the most energy.
     """
     rng = np.random.default_rng(seed)
     result = np.empty((count, len(times), len(bands)))
@@ -130,8 +135,10 @@ def signals(
 def _within_rate(
     waves: Float[np.ndarray, "count T"], band: Band, steps: Float[np.ndarray, " T-1"]
 ) -> Float[np.ndarray, "count T"]:
-    """Return signals that change by at most the rate times the step between rows. Multisines are
-    scaled down, and the levels of steps are approached in ramps."""
+    """Return signals that change by at most the rate times the step between rows.
+
+    Multisines are scaled down, and ramps connect the levels of steps.
+    """
     result, middle = waves.copy(), (band.low + band.high) / 2
     fastest = (np.abs(np.diff(waves[::3])) / steps).max(axis=1, keepdims=True)
     shrink = np.minimum(1.0, band.rate / np.maximum(fastest, 1e-300))

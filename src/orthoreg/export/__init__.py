@@ -1,4 +1,4 @@
-"""Export of fitted fields as text, mathematics, and source code in other languages."""
+"""Export fitted fields as text, mathematics, and source code in other languages."""
 
 from ._casadi import CasadiModel as CasadiModel
 from ._casadi import to_casadi as to_casadi

@@ -32,10 +32,11 @@ _VECTOR = re.compile(r"\{(\w+)\}")
 class CasadiModel:
     """A model as CasADi functions of a state x and an input u, both column vectors.
 
-    `f(x, u)` are the derivatives, or the next state of a map. `trust(x, u)` is at most zero within
-    the training data, for use as a constraint: the squared distance that the gate uses, minus one;
-    for models without a gate, the same for the box of the training data. `u` has the model's inputs
-    in the order of `input_names`, delayed variables and time included.
+    `f(x, u)` returns the derivatives, or the next state of a map. `trust(x, u)` is a constraint: at
+    most zero within the training data. It is the squared distance in the gate minus one or, for
+    models without a gate, the squared distance from the middle of the box of training data minus
+    one. `u` has the model's inputs in the order of `input_names`, including delayed variables and
+    time.
     """
 
     f: Any
@@ -45,8 +46,10 @@ class CasadiModel:
     step: float | None = None
 
     def integrator(self, step: float, substeps: int = 1) -> Any:
-        """Return the function (x, u) -> x after `step`, with u constant, by the classical
-        Runge-Kutta method with `substeps` equal steps. For a map, it is `f`."""
+        """Return the function (x, u) -> x after the time `step`, with u constant.
+
+        It uses the classical Runge-Kutta method with `substeps` equal steps. For a map, it is `f`.
+        """
         import casadi
 
         if self.step is not None:
@@ -89,7 +92,7 @@ def to_casadi(
 
 
 def _evaluated(field: HybridField, z: Any) -> Any:
-    """Return f at symbolic variables."""
+    """Return f at the symbolic variables z."""
     import casadi
 
     steps = steps_of(field)
@@ -108,7 +111,7 @@ def _matrix(constant: ConstantArray) -> Any:
 
 
 def _value(step: Step, known: Mapping[str, Any]) -> Any:
-    """Return the value of a step, given those before it."""
+    """Return the value of a step, given the values of previous steps."""
     import casadi
 
     match step:
@@ -128,7 +131,10 @@ def _value(step: Step, known: Mapping[str, Any]) -> Any:
 
 
 def _formula(text: str, known: Mapping[str, Any]) -> Any:
-    """Return the value of a formula of a step, whose elements are those of `AbstractDialect`."""
+    """Return the value of a formula in a step.
+
+    Elements of vectors are written as in `AbstractDialect`.
+    """
     source = _VECTOR.sub(r"\1", _ELEMENT.sub(r"\1[\2]", text))
     return _node(ast.parse(source, mode="eval").body, known)
 
@@ -151,7 +157,7 @@ def _node(node: ast.expr, known: Mapping[str, Any]) -> Any:
             return _OPERATORS[type(operation)](_node(left, known), _node(right, known))
         case ast.Call(ast.Name(name), arguments):
             values = [_node(argument, known) for argument in arguments]
-            if name == "heaviside":  # of CasADi versions with other values at zero
+            if name == "heaviside":  # some CasADi versions have another value at zero
                 return 0.5 + 0.5 * casadi.sign(values[0])
             return getattr(casadi, _FUNCTIONS.get(name, name))(*values)
     raise ValueError(f"The step has an unknown element: {ast.dump(node)}")

@@ -1,4 +1,4 @@
-"""A fitted field as a unit of the Functional Mock-up Interface, FMI 2.0 for model exchange."""
+"""A fitted field as a Functional Mock-up Unit, FMI 2.0 for model exchange."""
 
 import hashlib
 import io
@@ -30,7 +30,7 @@ def to_fmu(
 ) -> bytes:
     """Return the contents of a `.fmu` file: description, C source and compiled library.
 
-    The library is compiled for this machine. States start from `starts` by default.
+    The library is compiled for this machine. `starts` are the default initial states.
     """
     variables = field.features.variables
     inputs = [variable for variable in variables[len(outputs) :] if variable != clock]
@@ -71,7 +71,9 @@ def _library(source: str, name: str) -> tuple[str, bytes]:
 def _description(
     name: str, guid: str, states: Sequence[str], inputs: Sequence[str], starts: Sequence[float]
 ) -> bytes:
-    """Return modelDescription.xml with states, their derivatives and inputs, in this order."""
+    """Return modelDescription.xml with the states, their derivatives and the inputs, in this
+    order.
+    """
     root = ElementTree.Element(
         "fmiModelDescription", fmiVersion="2.0", modelName=name, guid=guid,
         generationTool="orthoreg", numberOfEventIndicators="0", variableNamingConvention="flat",
@@ -108,7 +110,7 @@ def _description(
 
 
 def _distinct(states: Sequence[str], inputs: Sequence[str]) -> list[str]:
-    """Return distinct names without line breaks and characters that XML does not allow."""
+    """Return distinct names without line breaks and without characters that XML does not allow."""
     names: list[str] = []
     for name in (*states, *inputs):
         plain = "".join(letter for letter in " ".join(name.split()) if letter.isprintable()) or "x"

@@ -57,10 +57,9 @@ static double heaviside(double value)
 
 
 def to_c(field: HybridField, outputs: Sequence[str], *, words: Wording = FLOW) -> str:
-    """Return a C99 file with `void vector_field(const double *z, double *dxdt)`, for a map
-    `next_state`.
+    """Return a C99 file with the function `vector_field`, or `next_state` for a map.
 
-    The file needs only the C library and includes the residual with all digits of its weights.
+    The file needs only the C library. It includes the residual with all digits of its weights.
     """
     steps, dialect = steps_of(field), _C99()
     lines = [] if steps.uses_variables else ["(void)z;"]
@@ -155,7 +154,7 @@ end
 
 using .OrthoregField
 """
-# NaN as in NumPy, where Julia would raise a DomainError
+# return NaN as NumPy does, where Julia would raise a DomainError
 _JULIA_HELPERS = {
     "real_sqrt": "real_sqrt(x) = x < 0 ? NaN : sqrt(x)",
     "real_log": "real_log(x) = x < 0 ? NaN : log(x)",
@@ -169,9 +168,9 @@ _JULIA_HELPERS = {
 def to_julia(
     field: HybridField, outputs: Sequence[str], n_states: int, *, words: Wording = FLOW
 ) -> str:
-    """Return a Julia file with `vector_field(z)`.
+    """Return a Julia file with the function `vector_field(z)`, or `next_state(z)` for a map.
 
-    It needs no package and includes the residual with all digits of its weights.
+    The file needs no package. It includes the residual with all digits of its weights.
     """
     steps, dialect = steps_of(field), _Julia()
     names = described(field.features.variables, outputs, "{}[{}]", first=1, words=words)
@@ -210,7 +209,7 @@ class _Julia(AbstractDialect):
         if values.ndim == 1:
             return f"\nconst {constant.name} = [{numbers(values)}]\n"
         rows, columns = values.shape
-        if columns == 1:  # brackets alone would make a vector
+        if columns == 1:  # brackets alone would create a vector
             return f"\nconst {constant.name} = reshape([{numbers(values[:, 0])}], {rows}, 1)\n"
         body = "\n    ".join(numbers(row, " ") for row in values)
         return f"\nconst {constant.name} = [\n    {body}\n]\n"
@@ -247,7 +246,7 @@ _MATLAB = """function {words.result} = {words.function}(z)
     {words.result} = f;
 end
 {helpers}"""
-# NaN as in NumPy, where MATLAB would return complex numbers
+# return NaN as NumPy does, where MATLAB would return complex numbers
 _MATLAB_HELPERS = {
     "real_sqrt": "if x < 0, y = NaN; else, y = sqrt(x); end",
     "real_log": "if x < 0, y = NaN; else, y = log(x); end",
@@ -262,9 +261,9 @@ _TWO = {"real_power": "x, p"}
 def to_matlab(
     field: HybridField, outputs: Sequence[str], n_states: int, *, words: Wording = FLOW
 ) -> str:
-    """Return the file vector_field.m, a function for MATLAB and GNU Octave.
+    """Return the file vector_field.m, or next_state.m for a map, for MATLAB and GNU Octave.
 
-    It needs no toolbox and includes the residual with all digits of its weights.
+    The file needs no toolbox. It includes the residual with all digits of its weights.
     """
     steps, dialect = steps_of(field), _Matlab()
     names = described(field.features.variables, outputs, "{}({})", first=1, words=words)
@@ -315,7 +314,7 @@ class _Matlab(AbstractDialect):
         yield from (f"{name}({i}) = {formula};" for i, formula in enumerate(formulas, start=1))
 
     def vector(self, step: Vector, formula):
-        # functions of vectors are elementwise, except for these
+        # in MATLAB, functions apply elementwise, but these operators do not
         value = formula.replace(" * ", " .* ").replace(" / ", " ./ ").replace("real_sqrt", "sqrt")
         if not step.where:
             yield f"{step.name} = {value};"
@@ -368,8 +367,8 @@ def to_modelica(
 ) -> str:
     """Return a Modelica model with one variable per state and one input variable per input.
 
-    The input `clock` is time, and inputs that are `delays` use Modelica's delay(). States start
-    from `starts` by default. The residual is included with all digits of its weights.
+    The input `clock` is time. Inputs among the `delays` use Modelica's delay(). `starts` are the
+    default initial states. The residual is included with all digits of its weights.
     """
     steps, dialect = steps_of(field), _Modelica()
     variables = field.features.variables
@@ -446,7 +445,10 @@ class _Modelica(AbstractDialect):
 
 
 def _with_powers(formula: str) -> str:
-    """Replace power(a, b) and heaviside(a), which are always whole formulas."""
+    """Return a formula with power(a, b) and heaviside(a) replaced.
+
+    Each of these is always a whole formula.
+    """
     formula = re.sub(r"^power\((\w+), (\w+)\)$", r"\1 ^ \2", formula)
     return re.sub(r"^heaviside\((\w+)\)$", r"0.5 + 0.5 * sign(\1)", formula)
 

@@ -1,5 +1,4 @@
-r"""A fitted field as LaTeX, \dot{\theta} = 1.000\,\omega, which LaTeX and Matplotlib can
-typeset."""
+r"""A fitted field as LaTeX, such as \dot{\theta} = 1.000\,\omega, for LaTeX and Matplotlib."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -50,7 +49,8 @@ def to_latex(
 
     A residual is a function r of all variables: \dot{\omega} = -1.042\,\sin\left(\theta\right) +
     r_{\omega}\left(...\right). If theta_dot is the velocity of theta, \ddot{\theta} = ... replaces
-    both equations. Those of a map (`discrete`) are x_{k+1} = ... `known` terms are marked as given.
+    both equations. Equations of a map (`discrete`) are x_{k+1} = ... `known` terms are marked as
+    given.
     """
     equations, field = printed(
         field, outputs, precision, velocity_of, known, discrete=discrete, units=units
@@ -83,7 +83,7 @@ def to_latex(
 
 
 def _unit(text: str) -> str:
-    r"""Return rad/s² as \mathrm{rad/s^{2}}."""
+    r"""Return a unit such as rad/s² as \mathrm{rad/s^{2}}."""
     letters = "".join(_UNIT_ESCAPES.get(letter, letter) for letter in text)
     letters = re.sub(r"\^([\d.]+)", r"^{\1}", letters)
     raised = re.sub(f"[{_RAISED}]+", lambda match: f"^{{{_plain(match[0])}}}", letters)
@@ -104,7 +104,7 @@ def _left(equation: PrintedEquation) -> str:
 
 
 def latex_name(name: str, derivatives: int = 0, at: str = "") -> str:
-    r"""Return a variable, its derivative, or its value `at` an index, as a formula.
+    r"""Return a variable, its derivative, or its value `at` an index, as LaTeX.
 
     `phi1` is \phi_{1}, `theta_dot` is \dot{\theta}, `x_max` is x_{\mathrm{max}}, and `prey` is
     \mathrm{prey}.
@@ -137,9 +137,9 @@ def _words(text: str) -> str:
 
 
 def _formula(item: Expression, binding: int = 0) -> str:
-    """Return a formula, in brackets if it binds less than its surroundings.
+    """Return a formula as LaTeX, in brackets if it binds less than its surroundings.
 
-    Sums bind by 1, products by 2, powers by 3, everything else by 5.
+    The binding strength is 1 for sums, 2 for products, 3 for powers, and 5 for everything else.
     """
     match item:
         case Number(value):
@@ -179,7 +179,7 @@ def _formula(item: Expression, binding: int = 0) -> str:
 
 
 def _side_by_side(factors: Sequence[str], space: str = " ") -> str:
-    """Return a product, with a dot before numbers."""
+    """Return a product, with a dot before factors that begin with a number."""
     first, *others = factors
     return first + "".join(
         (r" \cdot " if factor[0].isdigit() else space) + factor for factor in others
@@ -196,6 +196,6 @@ def _number(value: float) -> str:
 
 
 def _scientific(text: str) -> str:
-    r"""Return 1.5e-09 as 1.5 \cdot 10^{-9}."""
+    r"""Return a number such as 1.5e-09 as 1.5 \cdot 10^{-9}."""
     digits, mark, exponent = text.partition("e")
     return rf"{digits} \cdot 10^{{{int(exponent)}}}" if mark else digits

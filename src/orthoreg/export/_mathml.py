@@ -1,7 +1,7 @@
 """Fitted fields, and sentences with formulas, as MathML, which browsers and notebooks display.
 
-Equations are split into the left side and terms, so that a page can break lines between terms and
-annotate them. Names are escaped.
+Equations are split into the left side and the terms, so that a page can break lines between terms
+and annotate terms. Names are escaped.
 """
 
 import html
@@ -52,7 +52,7 @@ _MINUS, _APPLY, _TIMES, _THIN = "<mo>−</mo>", "<mo>&#x2061;</mo>", "<mo>⋅</m
 _TALL = ("<mfrac", "<msqrt", "<msup", "<mover")
 _GIVEN = '<mtext class="given">&#xa0;(given)</mtext>'
 
-_OPERATORS = "*/^("  # words without any of them are names
+_OPERATORS = "*/^("  # a word without any of these is a name
 _RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 _ENDINGS = "+-*/^(., "  # characters that cannot end a formula
 
@@ -60,7 +60,7 @@ _ENDINGS = "+-*/^(., "  # characters that cannot end a formula
 @final
 @dataclass(frozen=True)
 class MathTerm:
-    """A term as MathML without and with its sign, and its index in the library, if any."""
+    """A term as MathML without and with its sign, and its index in the library, or None."""
 
     body: str
     signed: str
@@ -124,7 +124,7 @@ def math_relation(
 ) -> MathEquation:
     """Return the equation left = right as a list of terms.
 
-    Variables after `variables` are derivatives of outputs.
+    Variables with indices beyond `variables` are derivatives of outputs.
     """
     rates = [derivative_name(name) for name in outputs]
     left, right = (rename(side, [*variables, *rates]) for side in sides)
@@ -181,8 +181,10 @@ def equation_mathml(
     *,
     discrete: bool = False,
 ) -> str:
-    """Return the derivative of `output`, or its next value (`discrete`), as a sum of coefficients
-    times formulas."""
+    """Return the equation for the derivative of `output`, or for its next value (`discrete`).
+
+    Its right-hand side is a sum of coefficients times formulas.
+    """
     name, order = implied_derivative(output, velocity_of)
     left = mathml_name(name, derivatives=1 + order)
     text = (mathml_name(output, at=_NEXT) if discrete else left) + "<mo>=</mo>"
@@ -214,8 +216,10 @@ _NEXT = "<mi>k</mi><mo>+</mo><mn>1</mn>"
 
 
 def mathml_name(name: str, derivatives: int = 0, at: str = "") -> str:
-    """Return a variable, its derivative, or its value `at` an index: letters italic with dots,
-    words upright with primes."""
+    """Return a variable, its derivative, or its value `at` an index, as MathML.
+
+    Letters are italic with dots above, words are upright with primes.
+    """
     if delayed := split_delayed(name):
         variable, delay = delayed
         shown = mathml_name(delay) if delay.isidentifier() else f"<mn>{delay}</mn>"
@@ -225,10 +229,10 @@ def mathml_name(name: str, derivatives: int = 0, at: str = "") -> str:
     base, dots = _letters(parts.base), parts.dots + derivatives
     below = "<mo>,</mo>".join([*map(_letters, parts.below), *([at] if at else [])])
     is_word = len(LETTERS.get(parts.base, parts.base)) > 1
-    # primes as text, because those of fonts without mathematical tables are placed too high
+    # primes are text: in fonts without mathematical tables, prime operators are placed too high
     primes = "<mtext>" + "'" * dots + "</mtext>" if is_word and dots else ""
     while dots > 0 and not is_word:
-        # the padding separates dots and letter in fonts without mathematical tables
+        # the padding separates the dots from the letter in fonts without mathematical tables
         mark = f'<mo stretchy="false" style="padding-bottom:.2em">{_ABOVE[min(dots, 3)]}</mo>'
         base = f'<mover accent="true">{base}{mark}</mover>'
         dots -= 3
@@ -247,9 +251,9 @@ def _letters(text: str) -> str:
 
 
 def mathml_formula(item: Expression, binding: int = 0) -> str:
-    """Return a formula, in brackets if it binds less than its surroundings.
+    """Return a formula as MathML, in brackets if it binds less than its surroundings.
 
-    Sums bind by 1, products by 2, powers by 3, everything else by 5.
+    The binding strength is 1 for sums, 2 for products, 3 for powers, and 5 for everything else.
     """
     match item:
         case Number(value):
@@ -303,7 +307,7 @@ def _function(name: str) -> str:
 
 
 def _bracketed(content: str) -> str:
-    # fonts without mathematical tables stretch brackets around every word
+    # fonts without mathematical tables stretch the brackets around any word
     flat = "" if any(tall in content for tall in _TALL) else ' stretchy="false"'
     return f"<mrow><mo{flat}>(</mo>{content}<mo{flat}>)</mo></mrow>"
 
@@ -313,7 +317,7 @@ def _fraction(above: str, below: Expression) -> str:
 
 
 def _product(factors: Sequence[Expression]) -> str:
-    """Return a product, with a dot before numbers."""
+    """Return a product, with a dot before factors that begin with a number."""
     text = mathml_formula(factors[0], 2)
     for factor in factors[1:]:
         between = _TIMES if _begins_with_number(factor) else f'<mspace width="{_THIN}"/>'
@@ -329,7 +333,7 @@ def _begins_with_number(item: Expression) -> bool:
 
 
 def _scientific(text: str) -> str:
-    """Return 1.5e-09 as 1.5 ⋅ 10^-9."""
+    """Return a number such as 1.5e-09 as 1.5 ⋅ 10^-9."""
     digits, mark, exponent = text.partition("e")
     if not mark:
         return f"<mn>{digits}</mn>"
@@ -352,9 +356,10 @@ def typeset_formula(text: str, variables: Sequence[str]) -> str:
 
 
 def typeset_sentence(text: str, variables: Sequence[str]) -> str:
-    """Return a sentence as HTML, with formulas such as vx**2 and quoted 'x' as MathML.
+    """Return a sentence as HTML, with formulas such as vx**2 and quoted names such as 'x' as
+    MathML.
 
-    Other names remain text.
+    Names without quotes remain text.
 
     >>> typeset_sentence("vx and 1/2 < x**2", ["vx"])
     'vx and 1/2 &lt; x**2'
@@ -366,7 +371,7 @@ def typeset_sentence(text: str, variables: Sequence[str]) -> str:
             candidate = _quoted_at(text, position) or _formula_at(text, position)
         formula = _parsed(candidate.strip("'"), variables) if candidate else None
         if formula is None:
-            # lists in brackets are code: read_table(positions=['x'])
+            # lists in brackets are code, as in read_table(positions=['x'])
             end = text.find("]", position) if text[position] == "[" else position
             plain, position = (
                 plain + text[position : max(end, position) + 1],
@@ -379,7 +384,7 @@ def typeset_sentence(text: str, variables: Sequence[str]) -> str:
 
 
 def unicode_formula(text: str) -> str:
-    """Return a formula as plain text in the usual notation, for the axes of charts.
+    """Return a formula as plain text in common notation, for the axes of charts.
 
     >>> unicode_formula("-2*vx**2*sin(y)")
     '-2·vx²·sin(y)'
@@ -400,7 +405,7 @@ def _parsed(text: str, variables: Sequence[str]) -> Expression | None:
 
 
 def _quoted_at(text: str, start: int) -> str:
-    """Return quoted text such as 'sin(x)', including its quotes, that starts at `start`, or ''."""
+    """Return the quoted text at `start`, such as 'sin(x)' with its quotes, or ''."""
     end = text.find("'", start + 1) if text[start] == "'" else -1
     return text[start : end + 1]
 
@@ -410,14 +415,15 @@ def _in_word(letter: str) -> bool:
 
 
 def _formula_at(text: str, start: int) -> str:
-    """Return the characters from `start` to the next space outside brackets if they may be a
-    formula."""
+    """Return the text from `start` to the next space outside brackets, or '' if no formula can
+    start there.
+    """
     if not (text[start].isalnum() or text[start] in "_`("):
         return ""
     closing, depth = start, 0
     while closing < len(text):
         letter = text[closing]
-        if letter == "`":  # a name that is not a plain word
+        if letter == "`":  # a name in backticks
             closing = text.find("`", closing + 1)
             if closing < 0:
                 break

@@ -1,4 +1,4 @@
-"""Fitted fields as a NumPy module and as a JAX function."""
+"""Fitted fields as a NumPy module, and as a JAX function."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -64,7 +64,7 @@ def to_python(field: HybridField, outputs: Sequence[str], *, words: Wording = FL
 
 
 def _sums(coefficients: Any, formulas: Sequence[str]) -> list[str]:
-    """Return one sum of terms per equation, as source."""
+    """Return the source of one sum of terms per equation."""
     return [
         " + ".join(
             f"{float(value)!r} * ({formula})"
@@ -93,7 +93,7 @@ def _residual_source(field: HybridField, formulas: Sequence[str]) -> str:
 
 
 def _network_source(network: Network, is_only: bool) -> list[str]:
-    """Return residual += network(z) as source."""
+    """Return the source of residual += network(z)."""
     lines = ["hidden = z" if is_only else f"hidden = z * {_literal(network.signs)}"]
     layers = network.layers
     periodic = [i for i, period in enumerate(network.periods) if period > 0]
@@ -113,7 +113,7 @@ def _network_source(network: Network, is_only: bool) -> list[str]:
 
 
 def _gate_source(region: Region) -> list[str]:
-    """Return `Region.gated` as source."""
+    """Return the source of `Region.gated`."""
     lines = [
         f"away = (z * {_literal(region.rate)})[..., None, :] - {_literal(region.landmarks)}",
         *_wrapped(region),
@@ -134,7 +134,7 @@ def _gate_source(region: Region) -> list[str]:
 
 
 def _wrapped(region: Region) -> list[str]:
-    """Return the shortest difference along periodic variables as source."""
+    """Return the source of the shortest difference along periodic variables."""
     if region.period is None:
         return []
     period = np.asarray(region.period)
@@ -143,26 +143,26 @@ def _wrapped(region: Region) -> list[str]:
 
 
 def _literal(array: Any) -> str:
-    """Return an array as source with exact values."""
+    """Return the source of an array, with exact values."""
     return f"np.array({np.asarray(array).tolist()!r})"
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class JaxField:
-    """f(t, x, parameters, u): the predictions of a model as a pure function.
+    """The predictions of a model as a pure function f(t, x, parameters, u).
 
-    JAX can trace, compile, differentiate and map the function. Its signature is that of diffrax,
-    f(t, y, args).
+    JAX can trace, compile, differentiate and map the function. For diffrax, its signature is f(t,
+    y, args).
 
     Parameters
     ----------
     parameters
-        trainable arrays: `"coefficients"` (equations, terms), used only if nonzero in the fit,
-        `"constants"` inside terms by name, and the output `"weights"` and hidden `"layers"` of the
-        residual.
+        trainable arrays: `"coefficients"` (equations, terms), of which only those that are nonzero
+        in the fit are used, `"constants"` inside terms by name, and the output `"weights"` and
+        hidden `"layers"` of the residual.
     terms
-        names of the terms, the columns of the coefficients.
+        names of the terms, in the order of the columns of the coefficients.
     states, inputs
         names of the elements of x and u.
 
@@ -186,10 +186,11 @@ class JaxField:
     _field: HybridField = field(repr=False)
 
     def __call__(self, t: Any, x: Any, parameters: Any = None, u: Any = None) -> Any:
-        """Return derivatives (n,) at one state x (n,), with inputs u (m,) if the model has inputs.
+        """Return the derivatives (n,) at one state x (n,), with inputs u (m,) if the model has
+        inputs.
 
-        `parameters` are the fitted parameters by default. The precision is that of x, which is
-        single unless JAX is configured otherwise. Use `jax.vmap` for several states.
+        `parameters` are the fitted parameters by default. The precision is that of x: single,
+        unless JAX is configured otherwise. Use `jax.vmap` for several states.
         """
         import jax
         import jax.numpy as jnp
@@ -215,7 +216,7 @@ class JaxField:
         return function(t, x, self._inputs(t, x, u))
 
     def __iter__(self) -> Iterator[Any]:
-        """Allow `function, parameters = model.to_jax()`."""
+        """Yield the function and its parameters, for `function, parameters = model.to_jax()`."""
         return iter((self, self.parameters))
 
     def _inputs(self, t: Any, x: Any, u: Any) -> Any:
@@ -253,7 +254,7 @@ def to_jax(fitted: HybridField, n_states: int, clock: str = "") -> JaxField:
 
 
 def layers_of(basis: AbstractBasis) -> list[tuple[Any, Any]]:
-    """Return weights and biases of the hidden layers, if any."""
+    """Return the weights and biases of the hidden layers, or []."""
     inner = basis.inner if isinstance(basis, SymmetricBasis) else basis
     if not isinstance(inner, TanhLayers):
         return []

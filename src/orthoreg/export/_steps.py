@@ -1,8 +1,8 @@
 """A fitted field as a list of steps on numbers and vectors, and their translation to a language.
 
-The residual becomes networks of tanh layers. Formulas are text that C, Julia, MATLAB and Modelica
-nearly share; an `AbstractDialect` adapts the differences. `{h}` is a vector, which makes the
-formula elementwise, `{z:0}` is its first element, and functions have the names of NumPy.
+The residual becomes networks of tanh layers. Formulas are text in a notation that C, Julia, MATLAB
+and Modelica nearly share; an `AbstractDialect` adapts the differences. `{h}` is a vector, which
+makes the formula elementwise, and `{z:0}` is the first element of z. Functions have NumPy's names.
 """
 
 import abc
@@ -25,7 +25,8 @@ from ..terms import FeatureMap, compiled
 @final
 @dataclass(frozen=True, eq=False)
 class Network:
-    """A network output' tanh(... tanh(weights' (e(signs z) - mean) / scale + biases) ...) + offset.
+    """The network output' tanh(... tanh(weights' (e(signs z) - mean) / scale + biases) ...) +
+    offset.
 
     The embedding e replaces periodic variables by their cosines and appends their sines.
     """
@@ -38,10 +39,10 @@ class Network:
 
 
 def networks(field: HybridField) -> list[Network]:
-    """Return the networks that sum to the residual without correction and gate.
+    """Return the networks whose sum is the residual without correction and gate.
 
-    With symmetries, there is one network for each image of a state. Raise InputError for other
-    residuals.
+    With symmetries, there is one network for each image of a state. Raise InputError for residuals
+    that are not networks of tanh layers.
     """
     basis, weights = field.basis, np.asarray(field.weights)
     if not basis.size:
@@ -50,7 +51,7 @@ def networks(field: HybridField) -> list[Network]:
     if not isinstance(basis, SymmetricBasis):
         layers, no_periods = _tanh_layers(basis), (0.0,) * n_variables
         return [Network(layers, np.ones(n_variables), no_periods, weights[:-1], weights[-1])]
-    # psi_p = mean_s signs[p, s] psi(image_s z), so that image s has the weights of all p, signed
+    # psi_p = mean_s signs[p, s] psi(image_s z): image s gets the weights of all p, with their signs
     layers = _tanh_layers(basis.inner)
     by_class = weights.reshape(len(basis.signs), layers.size, -1)
     outputs = np.einsum("ps,phc->shc", np.asarray(basis.signs), by_class) / len(basis.images)
@@ -81,7 +82,7 @@ class ConstantArray:
 @final
 @dataclass(frozen=True)
 class Scalar:
-    """name = formula."""
+    """The step name = formula."""
 
     name: str
     formula: str
@@ -90,7 +91,7 @@ class Scalar:
 @final
 @dataclass(frozen=True)
 class Gathered:
-    """A vector with one formula per element."""
+    """A step that makes a vector with one formula per element."""
 
     name: str
     formulas: tuple[str, ...]
@@ -103,7 +104,9 @@ class Gathered:
 @final
 @dataclass(frozen=True)
 class Vector:
-    """name = formula, elementwise; zero unless the comparison `where` holds."""
+    """The step name = formula, elementwise. Elements are zero unless the comparison `where`
+    holds.
+    """
 
     name: str
     size: int
@@ -114,7 +117,7 @@ class Vector:
 @final
 @dataclass(frozen=True)
 class Affine:
-    """name = start + matrix vector, where the matrix has size x columns."""
+    """The step name = start + matrix vector, with a matrix of shape (size, columns)."""
 
     name: str
     start: str
@@ -127,7 +130,7 @@ class Affine:
 @final
 @dataclass(frozen=True)
 class Reduced:
-    """name = minimum ("min") or sum ("sum") of the elements of a vector."""
+    """The step name = minimum ("min") or sum ("sum") of the elements of a vector."""
 
     name: str
     kind: str
@@ -141,7 +144,7 @@ Step = Scalar | Gathered | Vector | Affine | Reduced
 @final
 @dataclass
 class Steps:
-    """Steps that compute the derivatives `f` from the variables z."""
+    """The steps that compute the derivatives `f` from the variables z."""
 
     n_outputs: int
     constants: list[ConstantArray] = field(default_factory=list)
@@ -185,13 +188,13 @@ def steps_of(fitted: HybridField) -> Steps:
 
 
 def number(value: Any) -> str:
-    """Return a number for use anywhere in a formula, with all digits."""
+    """Return a number with all digits, in brackets if negative, for use anywhere in a formula."""
     text = repr(float(value))
     return f"({text})" if text.startswith("-") else text
 
 
 def _add_terms(steps: Steps, features: FeatureMap) -> list[str]:
-    """Add the terms; shared subexpressions are computed once. Return the name of each term."""
+    """Add the terms and return their names. Shared subexpressions are computed once."""
     program = compiled(features.terms)
     for index, (operation, operands) in enumerate(program.steps):
         if operation == "number":
@@ -221,7 +224,7 @@ def _sums(coefficients: Any, terms: Sequence[str]) -> Iterator[str]:
 
 
 def _add_network(steps: Steps, network: Network, index: int) -> None:
-    """Add r = r + network(z). The layers, shared by all networks, are written once."""
+    """Add r = r + network(z). Layers that networks share are computed once."""
     layers, width = network.layers, len(network.layers.mean)
     columns = [f"{sign!r} * {{z:{i}}}" for i, sign in enumerate(network.signs.tolist())]
     for i, period in enumerate(network.periods):
@@ -260,7 +263,7 @@ def _add_network(steps: Steps, network: Network, index: int) -> None:
 
 
 def _add_gate(steps: Steps, region: Region) -> None:
-    """Add `Region.gated`: the residual on the training data, and held or zero values far away."""
+    """Add `Region.gated`: the residual on the training data, and held values or zero far away."""
     count, n_outputs = len(region.landmarks), steps.n_outputs
     rates = np.asarray(region.rate).tolist()
     turns = [0.0] * len(rates) if region.period is None else np.asarray(region.period).tolist()
@@ -268,7 +271,7 @@ def _add_gate(steps: Steps, region: Region) -> None:
     if not any(rates):
         steps.steps.append(Gathered("square", ("0.0",) * count))
     for i, (rate, turn) in enumerate(zip(rates, turns, strict=True)):
-        if rate == 0:  # the variable never varied and has no effect on distances
+        if rate == 0:  # the variable never varied, so it does not affect distances
             continue
         steps.constants.append(ConstantArray(f"landmarks{i}", np.asarray(region.landmarks)[:, i]))
         steps.steps.append(Vector("away", count, f"{{z:{i}}} * {number(rate)} - {{landmarks{i}}}"))
@@ -285,7 +288,7 @@ def _add_gate(steps: Steps, region: Region) -> None:
         Reduced("nearest", "min", "beyond", count),
         Scalar("across", f"min((nearest - 1.0) / {float(region.fade)!r}, 1.0)"),
         Scalar("share", "1.0 - across * across * (3.0 - 2.0 * across)"),
-        # the residual may be infinite outside the region
+        # avoids infinite values of the residual outside the region
         Vector("r", n_outputs, "share * {r}", where="share > 0.0"),
     ]
     if region.held is not None:
@@ -312,24 +315,25 @@ _CALLED = re.compile(r"\b([a-z_]+)\(")
 
 
 class AbstractDialect(abc.ABC):
-    """A target language. `functions` are its names for NumPy functions.
+    """A target language. `functions` maps NumPy's function names to those of the language.
 
-    `helpers` are the sources of functions that the language lacks, included if they are called.
+    `helpers` are the sources of functions that the language lacks. They are included if they are
+    called.
     """
 
     functions: Mapping[str, str]
     helpers: Mapping[str, str]
-    first: int  # the index of the first element
+    first: int  # index of the first element
 
     # -- language-specific ---------------------------------------------------------------
 
     @abc.abstractmethod
     def element(self, name: str, index: str) -> str:
-        """Return an element of a vector."""
+        """Return the code for an element of a vector."""
 
     @abc.abstractmethod
     def whole(self, name: str) -> str:
-        """Return a vector in an elementwise formula."""
+        """Return the code for a vector in an elementwise formula."""
 
     @abc.abstractmethod
     def constant(self, constant: ConstantArray) -> str:
@@ -358,7 +362,7 @@ class AbstractDialect(abc.ABC):
     # -- common to all languages ---------------------------------------------------------
 
     def lines(self, steps: Sequence[Step]) -> Iterator[str]:
-        """Yield the steps in this language."""
+        """Yield the lines of all steps."""
         for step in steps:
             match step:
                 case Scalar(name, formula):
@@ -378,14 +382,14 @@ class AbstractDialect(abc.ABC):
         return named.format_map(_Vectors(self))
 
     def called_helpers(self, steps: Steps) -> list[str]:
-        """Return the sources of helpers that the steps call."""
+        """Return the sources of the helpers that the steps call."""
         names = _CALLED.findall("\n".join(self.lines(steps.steps)))
         return [source for name, source in self.helpers.items() if name in names]
 
 
 @final
 class _Vectors(dict[str, "_Named"]):
-    """Maps every name to a vector of a dialect."""
+    """A mapping from each name to a vector in a dialect."""
 
     def __init__(self, dialect: AbstractDialect):
         self.dialect = dialect
@@ -396,7 +400,7 @@ class _Vectors(dict[str, "_Named"]):
 
 @final
 class _Named:
-    """`{name}` is the vector, `{name:0}` its first element."""
+    """A vector name in a format string: `{name}` is the vector, `{name:0}` its first element."""
 
     def __init__(self, name: str, dialect: AbstractDialect):
         self.name, self.dialect = name, dialect
@@ -418,8 +422,11 @@ def numbers(values: Any, joined_by: str = ", ") -> str:
 
 @final
 class Wording(NamedTuple):
-    """Words of exported source: what the function is, its name, its result, what the elements of
-    the result are, and one of them."""
+    """Words for exported source code.
+
+    They say what the function is, its name, its result, what the elements of the result are, and
+    what a single element is.
+    """
 
     title: str
     function: str
@@ -439,7 +446,7 @@ def described(
     first: int = 0,
     words: Wording = FLOW,
 ) -> list[str]:
-    """Return comments on the elements of z and of the result; `vector` formats an element."""
+    """Return comments on the elements of z and of the result. `vector` formats an element."""
     return [
         *(f"{vector.format('z', i)} is {shown(name)}" for i, name in enumerate(variables, first)),
         *(
@@ -455,7 +462,7 @@ def shown(name: str) -> str:
         letter if letter.isprintable() else letter.encode("unicode_escape").decode()
         for letter in name
     )
-    # start or end of a comment in some language, or a trigraph of C
+    # these begin or end a comment in some language, or are trigraphs in C
     for sign in ("*/", "/*", "??", "#=", "=#", "%{", "%}"):
         text = text.replace(sign, " ".join(sign))
     return f"'{text}'"

@@ -28,8 +28,7 @@ equations = {{
 def to_sympy(field: HybridField, outputs: Sequence[str], *, residual: bool = True) -> list[Any]:
     """Return one SymPy expression per equation, with symbols named like the variables.
 
-    A residual is a function `residual_<name>` of all variables; `residual=False` omits the
-    residual.
+    The residual is a function `residual_<name>` of all variables; `residual=False` omits it.
     """
     import sympy
 
@@ -50,8 +49,9 @@ def to_sympy(field: HybridField, outputs: Sequence[str], *, residual: bool = Tru
 
 
 def sympy_source(field: HybridField, outputs: Sequence[str]) -> str:
-    """Return the source of a module with `equations`, a dictionary of the expressions of
-    `to_sympy`."""
+    """Return the source of a module with a dictionary `equations` of the expressions of
+    `to_sympy`.
+    """
     field = field.resolved()
     names = [f"z[{i}]" for i in range(len(field.features.variables))]
     formulas = [
@@ -97,10 +97,10 @@ def to_pysindy(field: HybridField, outputs: Sequence[str]) -> Any:
     names = [_Name(term) for term in features.terms]
     names += [_Name(residual_name(outputs[c])) for c in networks]
     coefficients = np.hstack([np.asarray(field.coefficients), np.eye(n_outputs)[:, networks]])
-    if not columns:  # PySINDy needs a library even if nothing was learned
+    if not columns:  # PySINDy needs a library even without terms
         columns, names, coefficients = [_nothing], [_Name("0")], np.zeros((n_outputs, 1))
     library = pysindy.CustomLibrary([_Function(column, n_variables) for column in columns], names)
-    library.fit(np.zeros((2, n_variables)))  # only determines the number of columns
+    library.fit(np.zeros((2, n_variables)))  # determines only the number of columns
     optimizer = pysindy.STLSQ()
     optimizer.coef_, optimizer.intercept_ = coefficients, 0.0
     optimizer.ind_, optimizer.history_ = coefficients != 0, [coefficients]
@@ -112,7 +112,7 @@ def to_pysindy(field: HybridField, outputs: Sequence[str]) -> Any:
 
 
 def import_pysindy(what: str) -> Any:
-    """Return the package, or raise InputError with the installation command."""
+    """Return the package pysindy, or raise InputError with the installation command."""
     try:
         import pysindy
     except ImportError:
@@ -122,7 +122,7 @@ def import_pysindy(what: str) -> Any:
 
 @final
 class _Function:
-    """A function of all variables. PySINDy reads the number of arguments from its code."""
+    """A function of all variables. PySINDy reads the number of arguments from its code object."""
 
     def __init__(self, column: Callable[[np.ndarray], np.ndarray], n_variables: int):
         self.column = column
@@ -160,7 +160,7 @@ def _nothing(variables: np.ndarray) -> np.ndarray:
 
 @final
 class _Name:
-    """The name of a term for PySINDy's names of the variables, or a fixed text."""
+    """The name of a term in PySINDy's names for the variables, or a fixed text."""
 
     def __init__(self, term: Expression | str):
         self.term = term

@@ -1,4 +1,4 @@
-"""Fitted fields as lines of text, and functions shared by all printed forms.
+"""Fitted fields as lines of text, and functions that all printed forms share.
 
 `significant` writes numbers, `printed` lists the equations and terms to print, and `symbol` splits
 the name of a variable into a letter or word, dots and indices. Second-order equations, theta'' =
@@ -34,11 +34,11 @@ _GREEK_NAMES = (
     "upsilon phi chi psi omega Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega"
 ).split()
 GREEK = dict(zip("αβγδεζηθικλμνξπρστυφχψωΓΔΘΛΞΠΣΥΦΨΩ", _GREEK_NAMES, strict=True))
-"""Names of Greek letters, keyed by letter."""
+"""Names of Greek letters by letter."""
 LETTERS = {name: letter for letter, name in GREEK.items()} | {
     "varepsilon": "ϵ", "vartheta": "ϑ", "varphi": "φ", "varrho": "ϱ", "varsigma": "ς", "ell": "ℓ",
 }  # fmt: skip
-"""Greek letters, keyed by name."""
+"""Greek letters by name."""
 _DOTS = {"dot": 1, "ddot": 2, "dddot": 3}
 _NAME = re.compile(r"(?P<letters>[^\W\d_]+?)(?P<dots>d{0,2}dot)?(?P<number>\d*)")
 _SYMBOL = re.compile(r"[^\W\d_]+\d*(_[^\W_]+)*")
@@ -47,7 +47,7 @@ _SYMBOL = re.compile(r"[^\W\d_]+\d*(_[^\W_]+)*")
 @final
 @dataclass(frozen=True)
 class Symbol:
-    """A letter, a letter's name (theta) or words, with dots above and indices below."""
+    """A letter, the name of a letter (theta), or words, with dots above and indices below."""
 
     base: str
     dots: int = 0
@@ -57,8 +57,8 @@ class Symbol:
 def symbol(name: str) -> Symbol:
     """Return the symbol of a variable.
 
-    `phi1` is phi with index 1, `theta_dot` theta with a dot, `x_max` x with index max. Other names,
-    and names of several words (`speed_of_rotor`), are words.
+    `phi1` is phi with index 1, `theta_dot` is theta with a dot, and `x_max` is x with index max.
+    Other names, and names of several words (`speed_of_rotor`), are words.
     """
     name = "".join(letter if letter.isprintable() else " " for letter in name)
     name = " ".join(name.split())
@@ -79,11 +79,15 @@ def symbol(name: str) -> Symbol:
     return Symbol(letters, n_dots, tuple(below))
 
 
-_MIN_POWER, _MAX_POWER = -4, 5  # powers of ten printed without exponent: 0.0001234, 123456
+# powers of ten that are printed without an exponent: 0.0001234, 123456
+_MIN_POWER, _MAX_POWER = -4, 5
 
 
 def implied(velocity_of: Mapping[str, str]) -> dict[str, str]:
-    """Return the state of each derivative with a name such as theta_dot: theta."""
+    """Return the state, such as theta, by the name of its derivative, such as theta_dot.
+
+    Derivatives with other names are omitted.
+    """
     return {
         rate: state
         for state, rate in velocity_of.items()
@@ -92,8 +96,10 @@ def implied(velocity_of: Mapping[str, str]) -> dict[str, str]:
 
 
 def implied_derivative(name: str, velocity_of: Mapping[str, str]) -> tuple[str, int]:
-    """Return the state whose derivative a name denotes, and the order of the derivative: theta and
-    2 for theta_ddot, theta and 0 for theta."""
+    """Return the state of which a name is a derivative, and the order of the derivative.
+
+    For theta_ddot, these are theta and 2; for theta, theta and 0.
+    """
     states, order = implied(velocity_of), 0
     while name in states:
         name, order = states[name], order + 1
@@ -103,8 +109,10 @@ def implied_derivative(name: str, velocity_of: Mapping[str, str]) -> tuple[str, 
 def equation_names(
     outputs: Sequence[str], velocity_of: Mapping[str, str], *, discrete: bool = False
 ) -> tuple[str, ...]:
-    """Return the names whose derivatives are the left sides: theta' for theta_dot in theta'' = ...
-    For a map (`discrete`), they are the left sides themselves, x[k+1]."""
+    """Return the names whose derivatives are the left sides, such as theta' in theta'' = ...
+
+    For a map (`discrete`), return the left sides themselves, such as x[k+1].
+    """
     if discrete:
         return next_values(outputs)
     pairs = [implied_derivative(name, velocity_of) for name in outputs]
@@ -117,7 +125,10 @@ def learned_equations(outputs: Sequence[str], velocity_of: Mapping[str, str]) ->
 
 
 def printed_equations(outputs: Sequence[str], velocity_of: Mapping[str, str]) -> list[int]:
-    """Return the indices of equations to print; theta' = theta_dot is not printed."""
+    """Return the indices of the equations to print.
+
+    Given equations theta' = theta_dot are not printed.
+    """
     silent = set(implied(velocity_of).values())
     return [c for c, name in enumerate(outputs) if name not in silent]
 
@@ -133,12 +144,13 @@ def equations(
     discrete: bool = False,
     units: CoefficientUnits | None = None,
 ) -> list[str]:
-    """Return one line per equation, "omega' = -1.042 sin(theta) + residual", or with `units`
-    "omega' = -1.042 [rad/s²] sin(theta) + residual".
+    """Return one line per equation, such as "omega' = -1.042 sin(theta) + residual".
+
+    With `units`, lines contain units: "omega' = -1.042 [rad/s²] sin(theta) + residual".
 
     Coefficients that are `known` are marked: "omega' = -9.81 sin(theta) (given) - 0.1042 omega".
     `written` are lines that replace equations. If theta_dot is the velocity of theta, theta'' = ...
-    replaces both equations. Those of a map (`discrete`) are x[k+1] = ...
+    replaces both equations. Equations of a map (`discrete`) are x[k+1] = ...
     """
     parts, field = printed(field, outputs, precision, velocity_of, known, units=units)
     names = equation_names(outputs, velocity_of or {}, discrete=discrete)
@@ -168,7 +180,7 @@ def _term_text(field: HybridField, equation: int, term: "PrintedTerm") -> str:
     if term.is_given and not term.unit:
         value = abs(float(field.coefficients[equation, term.index]))
         return f"{to_text(multiply(Number(value), term.term))} (given)"
-    # brackets if the coefficient would seem to apply to a part: (x + y), (2*x), (1/x)
+    # brackets prevent the coefficient from applying to a part only: (x + y), (2*x), (1/x)
     grouped = f"({name})" if isinstance(term.term, Sum) or name[0] in "-0123456789" else name
     if not term.size:
         return grouped
@@ -196,10 +208,10 @@ def has_residual(field: HybridField, equation: int) -> bool:
 def significant(value: float, precision: int) -> str:
     """Return a number with `precision` significant digits: 1.000, 0.0860, 1.000e-09.
 
-    All digits before the point are written up to a million: 12346, not 1.235e+04.
+    Numbers below a million have all digits before the point: 12346, not 1.235e+04.
     """
     scientific = f"{value:.{precision - 1}e}"
-    power = int(scientific.partition("e")[2])  # after rounding: 9.9999 becomes 10.00
+    power = int(scientific.partition("e")[2])  # after rounding, because 9.9999 becomes 10.00
     if not _MIN_POWER <= power <= _MAX_POWER:
         return scientific
     return f"{value:.{max(precision - 1 - power, 0)}f}"
@@ -214,10 +226,11 @@ def check_precision(precision: int) -> None:
 @final
 @dataclass(frozen=True)
 class PrintedTerm:
-    """A term, its index in the library, and its unsigned coefficient as text, `size`.
+    """A term, its index in the library, and the absolute value of its coefficient as text,
+    `size`.
 
-    `size` is empty if the coefficient is exactly one and given. `unit` is empty if it is unknown or
-    the coefficient is a pure number.
+    `size` is empty for a given coefficient that is exactly 1. `unit` is empty if it is unknown or
+    if the coefficient is a pure number.
     """
 
     index: int
@@ -236,7 +249,8 @@ class PrintedTerm:
 @final
 @dataclass(frozen=True)
 class PrintedEquation:
-    """An equation for the derivative of `name` of this `order`, or for its next value (`discrete`).
+    """An equation for the derivative of `name` of order `order`, or for its next value
+    (`discrete`).
 
     `rate` is the state that the derivative equals, if given. `is_given` is true if nothing was
     learned.
@@ -262,7 +276,7 @@ def printed(
     discrete: bool = False,
     units: CoefficientUnits | None = None,
 ) -> tuple[list[PrintedEquation], HybridField]:
-    """Return the equations to print, and the field with the printed numbers."""
+    """Return the equations to print, and the field with the numbers to print."""
     check_precision(precision)
     given = velocity_of or {}
     parametric = [bool(parameters_of(term)) for term in field.features.terms]

@@ -1,4 +1,4 @@
-"""Units of the coefficients and constants of a field, as printed, and conversion to other units."""
+"""Units of the coefficients and constants of a field, and their conversion to printed units."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -25,7 +25,8 @@ from ..terms import (
 class CoefficientUnits:
     """Units of the coefficients of terms, and of the constants inside terms and known equations.
 
-    The unit of a coefficient is that of the left side of its equation divided by that of its term.
+    The unit of a coefficient is the unit of the left side of its equation divided by that of its
+    term.
     """
 
     features: FeatureMap
@@ -38,15 +39,15 @@ class CoefficientUnits:
         return self.algebra.units
 
     def text(self, equation: int, term: int) -> str:
-        """Return the printed unit of a coefficient, '' if it is unknown."""
+        """Return the printed unit of a coefficient, or '' if it is unknown."""
         return self.units.text(self._unit(equation, term))
 
     def factor(self, equation: int, term: int) -> float:
-        """Return the factor by which a coefficient is printed in another unit than it has."""
+        """Return the factor that converts a coefficient to its printed unit."""
         return self.units.factor(self._unit(equation, term))
 
     def of_constant(self, name: str) -> str:
-        """Return the printed unit of a named constant, '' if it is unknown."""
+        """Return the printed unit of a named constant, or '' if it is unknown."""
         return self.units.text(self.algebra.constants.get(name))
 
     def factor_of_constant(self, name: str) -> float:
@@ -73,14 +74,14 @@ class CoefficientUnits:
         )
 
     def factors(self, support: np.ndarray) -> Float[np.ndarray, "c K"]:
-        """Return the factors of the coefficients in use, one for the others."""
+        """Return the conversion factors of the coefficients in use, and 1 for others."""
         factors = np.ones(support.shape)
         for c, k in np.argwhere(support) if self.units.wanted else ():
             factors[c, k] = self.factor(int(c), int(k))
         return factors
 
     def unlike_terms(self) -> tuple[str, ...]:
-        """Return the terms that are no candidates, because they combine unlike quantities."""
+        """Return the terms that are not candidates because they combine unlike quantities."""
         is_like = like_terms(self.features.terms, self.algebra)
         return tuple(
             name
@@ -89,7 +90,7 @@ class CoefficientUnits:
         )
 
     def other_angles(self) -> tuple[str, ...]:
-        """Return the columns with angles in other units than rad, such as degrees."""
+        """Return the columns with angles in units other than rad, such as degrees."""
         rad = known_unit("rad")
         units = [(name, self.units.of.get(name)) for name in self.features.variables]
         return tuple(
@@ -118,8 +119,10 @@ class CoefficientUnits:
 def units_of_field(
     shown: HybridField, outputs: Sequence[str], algebra: UnitAlgebra, wanted: Mapping[str, str]
 ) -> CoefficientUnits:
-    """Return the units of a field, with units to print in place of others, {"rad": "deg"}.
-    Constants inside its terms get units too."""
+    """Return the units of a field's coefficients and constants.
+
+    `wanted` maps units to printed units, {"rad": "deg"}.
+    """
     algebra = UnitAlgebra(replace(algebra.units, wanted=wanted), algebra.constants)
     result = CoefficientUnits(shown.features, tuple(outputs), algebra)
     used = np.flatnonzero((np.asarray(shown.coefficients) != 0).any(axis=0))

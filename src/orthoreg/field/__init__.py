@@ -1,4 +1,4 @@
-"""The vector field of a model: equations plus residual, its trust region and its jumps."""
+"""The vector field of a model: equations and residual, its trust region and its jumps."""
 
 from ._residual import MLP as MLP
 from ._residual import AbstractAugmentation as AbstractAugmentation

@@ -1,4 +1,6 @@
-"""Residual networks: recipes (`AbstractAugmentation`) and their functions (`AbstractBasis`)."""
+"""Residual networks: recipes (`AbstractAugmentation`) and the basis functions they create
+(`AbstractBasis`).
+"""
 
 import abc
 from collections.abc import Mapping, Sequence
@@ -14,25 +16,25 @@ from .._common.arrays import Arrays, pytree
 from .._common.errors import InputError
 from .._common.registry import part
 
-_ROWS = 128  # per block; the values of 400 functions fit into a core's cache (0.4 MB)
-_SATURATED = 20.0  # tanh of this is 1 in double precision
+_ROWS = 128  # rows per block; the values of 400 functions fit into a core's cache (0.4 MB)
+_SATURATED = 20.0  # tanh of this value is 1 in double precision
 
 
 class AbstractBasis(abc.ABC):
-    """Functions psi_1 ... psi_H of the variables, whose linear combinations are residuals.
+    """Functions psi_1 ... psi_H of the variables. Residuals are their linear combinations.
 
-    A concrete class is a frozen dataclass of arrays, marked by `pytree` for JAX, and registered by
-    `part` for model files.
+    A concrete class is a frozen dataclass of arrays. Mark it with `pytree` for JAX and with `part`
+    for model files.
     """
 
     @property
     @abc.abstractmethod
     def size(self) -> int:
-        """Number H of functions, zero without a residual."""
+        """Number H of functions; zero without a residual."""
 
     @abc.abstractmethod
     def __call__(self, variables: Any, xp: Any = np) -> Any:
-        """Return psi at samples (N x V -> N x H), in the arithmetic of `xp`: NumPy or JAX."""
+        """Return psi at samples (N x V -> N x H), computed by `xp`, which is NumPy or JAX."""
 
     def slopes(
         self,
@@ -54,7 +56,7 @@ class AbstractBasis(abc.ABC):
 
     @abc.abstractmethod
     def mask_inputs(self, variables: Bool[np.ndarray, " V"]) -> "AbstractBasis":
-        """Return the basis restricted to the other variables: these `variables` have no effect."""
+        """Return the basis with the effect of these `variables` removed."""
 
     @abc.abstractmethod
     def arrays(self) -> dict[str, np.ndarray]:
@@ -63,7 +65,7 @@ class AbstractBasis(abc.ABC):
     @classmethod
     @abc.abstractmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> "AbstractBasis":
-        """Return the basis of `arrays`, or raise InputError if they are inconsistent."""
+        """Return the basis stored in `arrays`. Raise InputError if they are inconsistent."""
 
 
 @part
@@ -73,7 +75,8 @@ class AbstractBasis(abc.ABC):
 class TanhLayers(AbstractBasis):
     """Standardized variables passed through tanh layers, and a constant.
 
-    The output layer of a network combines these functions. Without layers, there are none (H = 0).
+    These functions are the inputs of a network's output layer. Without layers, there are no
+    functions (H = 0).
     """
 
     mean: Float[Arrays, " V"]
@@ -92,12 +95,12 @@ class TanhLayers(AbstractBasis):
         weights: Float[np.ndarray, "H c"],
         steps: Float[np.ndarray, " n"],
     ) -> Float[np.ndarray, "n N c"]:
-        """Return exact slopes of one layer: tanh' = 1 - tanh^2."""
+        """Return the slopes, which are exact for a single layer: tanh' = 1 - tanh^2."""
         if len(self.weights) != 1:
             return super().slopes(variables, psi, weights, steps)
         n = len(steps)
         inner = np.asarray(self.weights[0])[:n] / np.asarray(self.scale)[:n, None]
-        product = inner[:, :, None] * weights[:-1]  # n H c; the constant has no slope
+        product = inner[:, :, None] * weights[:-1]  # n x H x c; the constant has no slope
         square = np.square(psi[:, :-1])
         correction = np.tensordot(square, product, axes=(1, 1))  # N n c
         return product.sum(axis=1)[:, None] - np.swapaxes(correction, 0, 1)
@@ -145,7 +148,7 @@ class TanhLayers(AbstractBasis):
         return basis
 
     def _in_numpy(self, values: Float[np.ndarray, "N V"]) -> Float[np.ndarray, "N H"]:
-        """Return the values of the layers, evaluated in blocks of rows that fit into the cache."""
+        """Return the values of the layers, computed in blocks of rows that fit into the cache."""
         first = np.ones((len(values), values.shape[1] + 1))
         first[:, :-1] = values
         psi = np.empty((len(values), self.size))
@@ -162,7 +165,7 @@ class TanhLayers(AbstractBasis):
     def _doubled(self) -> list[np.ndarray]:
         """Twice the weights of each layer, with the bias as the last row.
 
-        An additional column produces the constant 1 by which the next layer multiplies its bias.
+        An additional column produces the constant 1, by which the next layer multiplies its bias.
         """
         matrices = []
         for weight, bias in zip(self.weights, self.biases, strict=True):
@@ -174,7 +177,8 @@ class TanhLayers(AbstractBasis):
 
 
 def _tanh_of_half(values: Float[np.ndarray, "N H"]) -> Float[np.ndarray, "N H"]:
-    """Return tanh(z / 2) = 1 - 2 / (exp(z) + 1) in place, with an error of 2e-16.
+    """Compute tanh(z / 2) = 1 - 2 / (exp(z) + 1) in place, with an error of 2e-16, and return
+    it.
 
     NumPy's tanh takes twice as long on processors without AVX-512.
     """
@@ -189,11 +193,11 @@ Scalar = int | float | np.number
 
 
 class AbstractAugmentation(abc.ABC):
-    """A recipe for f_aug. `init` draws its functions; a solver determines their weights.
+    """A recipe for f_aug. `init` draws its basis functions; a solver determines their weights.
 
-    `ridge` is rho, the weight of |v|^2 of the last layer. If None, held-out data choose it, and a
-    gradient solver uses zero. `learns_hidden` states whether a gradient solver also trains the
-    hidden layers, which must be `TanhLayers`.
+    `ridge` is rho, the weight of |v|^2 for the output weights v. If None, held-out data determine
+    rho; a gradient solver then uses zero. `learns_hidden` states whether a gradient solver also
+    trains the hidden layers, which must be `TanhLayers`.
     """
 
     ridge: float | None
@@ -214,7 +218,7 @@ class AbstractAugmentation(abc.ABC):
 @final
 @dataclass(frozen=True)
 class Zero(AbstractAugmentation):
-    """No residual: the purely symbolic model.
+    """No residual: the model consists of equations only.
 
     Examples
     --------
@@ -236,21 +240,21 @@ class Zero(AbstractAugmentation):
 @final
 @dataclass(frozen=True)
 class RandomFeatures(AbstractAugmentation):
-    """A hidden tanh layer with fixed random weights. Only its output layer is learned.
+    """A hidden tanh layer with fixed random weights. Only the output layer is learned.
 
     Parameters
     ----------
     width
         number of units.
     ridge
-        rho, weight of the squared output weights; if None, chosen on held-out data.
+        rho, weight of the squared output weights. If None, it is chosen on held-out data.
     weight_scale
         scale of the weights, for standardized variables. Steep units represent fine detail, flat
-        units represent broad trends. With a pair, the scales of units are spaced geometrically from
-        the first value to the second.
+        units represent broad trends. If a pair, the scales of units are spaced geometrically
+        between the two values.
     univariate_fraction
-        fraction of units that use a single variable, in turn. Detail in one variable then requires
-        few units, regardless of the number of variables.
+        fraction of units that depend on a single variable, in turn. Detail in one variable then
+        needs few units, however many variables there are.
 
     Examples
     --------
@@ -298,7 +302,8 @@ class RandomFeatures(AbstractAugmentation):
         scales = np.geomspace(low, high, self.width)
         weight = np.sqrt(2 / n_variables) * rng.standard_normal((n_variables, self.width))
         bias = 2 * rng.uniform(-1, 1, self.width)
-        rank = np.floor(self.univariate_fraction * (units + 1))  # rank of univariate units
+        # index among the units of a single variable
+        rank = np.floor(self.univariate_fraction * (units + 1))
         is_univariate = rank > np.floor(self.univariate_fraction * units)
         uses = np.arange(n_variables)[:, None] == (rank - 1) % n_variables
         weight = np.where(is_univariate, np.sqrt(n_variables) * weight * uses, weight)
@@ -321,8 +326,8 @@ class MLP(AbstractAugmentation):
     depth
         number of hidden layers.
     ridge
-        rho, weight of the squared output weights; if None, chosen on held-out data, and zero for a
-        gradient solver.
+        rho, weight of the squared output weights. If None, it is chosen on held-out data; a
+        gradient solver then uses zero.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""`Gate`: the region of the training data, and the residual's values outside the region."""
+"""`Gate`: the region of the training data, and the residual's values outside it."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -17,8 +17,9 @@ from ._limits import FARTHEST as FARTHEST
 from ._limits import SEARCHED as SEARCHED
 from ._limits import SHARPNESS as SHARPNESS
 
-_MAX_TREE_VARIABLES = 12  # variables. With more, a tree is slower than computing all pairs
-_MAX_DENSE_POINTS, _MAX_DENSE_PAIRS = 256, 2**20  # With fewer, all pairs are faster than a tree
+_MAX_TREE_VARIABLES = 12  # variables; for more, a tree is slower than computing all pairs
+# if there are fewer, computing all pairs is faster than a tree
+_MAX_DENSE_POINTS, _MAX_DENSE_PAIRS = 256, 2**20
 _BLOCK = 1024  # rows processed together
 
 
@@ -28,10 +29,10 @@ _BLOCK = 1024  # rows processed together
 class Region:
     """The region of the training data, as determined by `Gate`.
 
-    The distance of z is min_j |rate z - landmark_j|. A variable that never varied has rate 0. If
-    the residual keeps its values outside the data, `held` has its values at the landmarks. `period`
-    is the period of each variable times its rate, zero without a period. Along a periodic variable,
-    the shorter distance is used.
+    The distance of z is min_j |rate z - landmark_j|. A variable that never varied has rate 0.
+    `held` contains the residual's values at the landmarks, if it keeps them outside the data.
+    `period` is the period of each variable times its rate, or zero. Along a periodic variable, the
+    shorter way counts.
     """
 
     rate: Float[Arrays, " V"]
@@ -45,9 +46,10 @@ class Region:
         images: Sequence[tuple[Float[np.ndarray, " V"], Float[np.ndarray, " c"]]],
         periods: Float[np.ndarray, " V"],
     ) -> "Region":
-        """Return the region with its images, each given by signs of variables and of the residual.
+        """Return the region extended by images, each given by signs of variables and of the
+        residual.
 
-        `periods` are the periods of the variables, zero for non-periodic variables.
+        `periods` are the periods of the variables, or zero.
         """
         held = self.held
         return replace(
@@ -64,21 +66,24 @@ class Region:
         return np.sqrt(np.concatenate(blocks))
 
     def share(self, variables: Any, xp: Any = np) -> Any:
-        """Return the residual's weight at each state (... V -> ...): 1 inside, 0 from 1 + fade."""
+        """Return the residual's weight at each state (...
+
+        V -> ...): 1 inside, and 0 at distances above 1 + fade.
+        """
         return self._share(xp.min(self._beyond(variables, xp), axis=-1), xp)
 
     def gated(self, variables: Any, residual: Any, xp: Any = np) -> Any:
         """Return the gated values of the residual (... c) at these states (... V).
 
-        r(z) -> g r(z) + (1 - g) sum_j a_j r_j, where g is the weight, r_j are the values held at
-        the landmarks, and a_j is proportional to exp(-4 distance_j), normalized to sum to one.
+        The result is g r(z) + (1 - g) sum_j a_j r_j, where g is the weight, r_j are the values held
+        at the landmarks, and a_j is proportional to exp(-4 distance_j), normalized to sum to one.
         """
         if xp is np:
             return self._gated_in_numpy(variables, residual)
         return self._mixed(variables, residual, xp)
 
     def _gated_in_numpy(self, variables: Any, residual: Any) -> Any:
-        """Return the residual unchanged inside, and mixed outside, where there are few states."""
+        """Return the residual, unchanged inside and mixed with held values outside."""
         outside = ~(self._nearest(variables) <= 1.0)
         if not outside.any():
             return residual
@@ -90,7 +95,7 @@ class Region:
         distances = self._beyond(variables, xp)
         nearest = xp.min(distances, axis=-1)
         share = self._share(nearest, xp)[..., None]
-        # the residual may be infinite where its weight is zero
+        # avoids infinite values of the residual where its weight is zero
         shared = share * xp.where(share > 0, residual, 0.0)
         if self.held is None:
             return shared
@@ -104,10 +109,11 @@ class Region:
         residual: Float[np.ndarray, "N c"],
         slopes: Float[np.ndarray, "N c V"],
     ) -> Float[np.ndarray, "N c V"]:
-        """Return the derivatives of `gated` by the variables, given those of the residual.
+        """Return the derivatives of `gated` with respect to the variables, given those of the
+        residual.
 
-        d(g r + (1 - g) m) = g dr + (r - m) dg + (1 - g) dm, where m is the mean of the held values
-        r_j with weights a_j, and dm = -4 sum_j a_j (r_j - m) d(distance_j).
+        These are d(g r + (1 - g) m) = g dr + (r - m) dg + (1 - g) dm, where m is the mean of the
+        held values r_j with weights a_j, and dm = -4 sum_j a_j (r_j - m) d(distance_j).
         """
         outside = np.flatnonzero(~(self._nearest(variables) <= 1.0))
         result = np.array(slopes)
@@ -131,7 +137,7 @@ class Region:
             spread = weights[..., None] * (np.asarray(self.held) - mean[:, None])  # M L c
             by_mean = -SHARPNESS * np.einsum("mlc,mlv->mcv", spread, by_distance)
         faded = share > 0
-        r = np.where(faded, r, 0.0)  # r may be infinite where its weight is zero
+        r = np.where(faded, r, 0.0)  # avoids infinite values where the weight is zero
         kept = np.where(faded[..., None], result[outside], 0.0)
         result[outside] = (
             share[..., None] * kept
@@ -145,14 +151,14 @@ class Region:
         return 1.0 - step * step * (3.0 - 2.0 * step)
 
     def _beyond(self, variables: Any, xp: Any) -> Any:
-        """Return the distances from the landmarks (... V -> ... L), at least 1."""
-        # the limit avoids the infinite slope of the square root at zero
+        """Return the distances to the landmarks (... V -> ... L), at least 1."""
+        # at least 1, because the square root has an infinite slope at zero
         return xp.sqrt(xp.maximum(self._squares(variables, xp, FARTHEST), 1.0))
 
     def _nearest(self, variables: Float[np.ndarray, "N V"]) -> Float[np.ndarray, " N"]:
-        """Return the squared distance from the nearest landmark, by one matrix product.
+        """Return the squared distance to the nearest landmark, computed by one matrix product.
 
-        min_j |z - l_j|^2 = |z|^2 + min_j (|l_j|^2 - 2 z'l_j), about the landmarks' centre.
+        min_j |z - l_j|^2 = |z|^2 + min_j (|l_j|^2 - 2 z'l_j), relative to the landmarks' centre.
         """
         if self.period is not None:
             return self._squares(variables, np).min(axis=-1)
@@ -164,13 +170,14 @@ class Region:
             products = matrix @ z.T
             products += lengths
             squares = norms + products.min(axis=0)
-            far = ~(norms < FARTHEST**2)  # rounding exceeds any distance there, or it is NaN
+            # true for NaN, and where rounding would exceed the distances
+            far = ~(norms < FARTHEST**2)
             squares[far] = norms[far]
         return np.maximum(squares, 0.0, out=squares)
 
     @cached_property
     def _landmarks_as_matrix(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The landmarks' centre, and -2 l_j and |l_j|^2 about it."""
+        """The landmarks' centre, and -2 l_j and |l_j|^2 relative to it."""
         centre = np.mean(self.landmarks, axis=0)
         centred = self.landmarks - centre
         return centre, -2.0 * centred, np.vecdot(centred, centred)[:, None]
@@ -178,7 +185,7 @@ class Region:
     def _squares(self, variables: Any, xp: Any, farthest: float = np.inf) -> Any:
         with np.errstate(over="ignore"):
             scaled = variables * self.rate
-            # variable by variable: NumPy is slow in sums over a short last axis
+            # variable by variable, because NumPy is slow in sums over a short last axis
             components = [self._along(scaled[..., i, None], i, xp) for i in range(scaled.shape[-1])]
             if farthest < np.inf:
                 components = [xp.clip(component, -farthest, farthest) for component in components]
@@ -186,7 +193,7 @@ class Region:
             return sum(parts[1:], start=parts[0])
 
     def _along(self, scaled: Any, i: int, xp: Any) -> Any:
-        """Return the differences from the landmarks along one variable."""
+        """Return the differences to the landmarks along one variable."""
         difference = scaled - self.landmarks[:, i]
         if self.period is None:
             return difference
@@ -198,22 +205,22 @@ class Region:
 @final
 @dataclass(frozen=True)
 class Gate:
-    """Restricts the residual to the region of the training data, beyond which nothing was fitted.
+    """Restricts the residual to the region of the training data.
 
-    The distance of a state from the data is its distance to the nearest landmark. It is 1 at the
-    edge of the data. All training rows are inside, as are about 95% of the rows of a left-out run
-    and all states within a tenth of a standard deviation of a landmark. Variables, including
+    The distance of a state from the data is its distance to the nearest landmark, scaled to 1 at
+    the edge of the data. All training rows are inside, as are about 95% of the rows of a left-out
+    run, and all states within a tenth of a standard deviation of a landmark. Variables, including
     inputs, are in units of their standard deviations; variables that never varied are ignored.
 
-    Landmarks are training rows, each the farthest from the previous ones: at most `landmarks`, and
-    at most one per ten rows. With more landmarks, the region follows the shape of the data more
-    closely.
+    Landmarks are training rows, each the farthest from the previous ones. There are at most
+    `landmarks` of them, and at most one per ten rows. With more landmarks, the region follows the
+    shape of the data more closely.
 
     The residual has full weight up to distance 1 and zero weight from 1 + `fade`, with a smooth
-    transition. Outside, it is replaced by its values at the landmarks nearest to the state
-    (`hold`), or by zero (`hold=False`). Held values are means over training rows, so that the
-    growing terms of the equations dominate far away. Without held values, an equation that consists
-    only of a residual would become zero.
+    transition. Outside, it is replaced by its values at the nearest landmarks (`hold`), or by zero
+    (`hold=False`). Held values are means over training rows. They do not grow, so growing terms of
+    the equations dominate far away. Without held values, an equation that consists only of a
+    residual would become zero.
 
     Parameters
     ----------
@@ -258,7 +265,7 @@ class Gate:
     ) -> Region:
         """Return the region of these training rows.
 
-        `parts` numbers groups of runs, or stretches of a run, that are left out in turn; by
+        `parts` numbers groups of runs, or stretches of a run, that are left out in turn. By
         default, each part has a fifth of the rows. `residual` returns the values to hold; by
         default, none are held.
         """
@@ -278,7 +285,7 @@ class Gate:
         largest: Callable[[Callable[[np.ndarray], float]], float],
         residual: Callable[[np.ndarray], np.ndarray] | None = None,
     ) -> Region:
-        """Return the region of rows with this extent, from a sample of them.
+        """Return the region of rows with this extent, given a sample of the rows.
 
         `largest` returns the maximum of a function of rows over all chunks.
         """
@@ -300,7 +307,9 @@ class Gate:
 
 
 def _farthest_points(rows: Float[np.ndarray, "N V"], count: int) -> list[int]:
-    """Return the row nearest to the mean, then repeatedly the row farthest from previous rows."""
+    """Return the row nearest to the mean, then repeatedly the row farthest from the previous
+    rows.
+    """
     chosen = [int(np.square(rows - rows.mean(axis=0)).sum(axis=1).argmin())]
     distance = np.full(len(rows), np.inf)
     while len(chosen) < count:
@@ -324,8 +333,11 @@ def _distance_between_parts(rows: Float[np.ndarray, "N V"], parts: Int[np.ndarra
 def _nearest_distances(
     points: Float[np.ndarray, "M V"], rows: Float[np.ndarray, "N V"]
 ) -> Float[np.ndarray, " N"]:
-    """Return the distance of each row from the nearest of the points. For many points in few
-    variables, a tree is used; otherwise, a matrix product computes all pairs, which is faster."""
+    """Return the distance of each row to the nearest of the points.
+
+    A tree is used for many points in few variables. Otherwise, a matrix product computes all pairs,
+    which is faster.
+    """
     is_large = len(points) > _MAX_DENSE_POINTS and len(points) * len(rows) > _MAX_DENSE_PAIRS
     if is_large and rows.shape[1] <= _MAX_TREE_VARIABLES:
         from scipy.spatial import KDTree
@@ -341,6 +353,6 @@ def _nearest_distances(
     squares = np.vecdot(rows, rows)
     for first in range(0, len(rows), _BLOCK):
         block = columns[:, first : first + _BLOCK]
-        minima = [(tile @ block).min(axis=0) for tile in tiles]  # of pairs that fit into the cache
+        minima = [(tile @ block).min(axis=0) for tile in tiles]  # pairs that fit into the cache
         squares[first : first + _BLOCK] += np.min(minima, axis=0)
     return np.sqrt(np.maximum(squares, 0.0))

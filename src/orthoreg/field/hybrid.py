@@ -1,6 +1,6 @@
-"""`HybridField`: f = f_phy + f_aug as one function, in NumPy for samples and JAX for solvers.
+"""`HybridField`: f = f_phy + f_aug as one function, in NumPy for samples and in JAX for solvers.
 
-`SwitchedField` is the same function with the signs in its terms as variables, for simulations.
+For simulations, `SwitchedField` is the same function with the signs in its terms as variables.
 """
 
 from collections.abc import Callable
@@ -31,12 +31,14 @@ _BLOCK = 4096
 @final
 @dataclass(frozen=True, eq=False)
 class HybridField:
-    """f(z) = C theta(z) + [V' psi(z) - P theta(z)] with z the states, then the inputs.
+    """The function f(z) = C theta(z) + [V' psi(z) - P theta(z)], where z are the states, then the
+    inputs.
 
-    The second part is the residual f_aug. The correction P is the part of the network that an exact
-    projection removes to make the residual orthogonal to the library, otherwise zero. The region,
-    if any, determines the residual outside the training data. `parameters` are the values of the
-    features' parameters as data, so that other values do not trigger another compilation.
+    The part in brackets is the residual f_aug. The correction P is nonzero after an exact
+    projection: it removes the part of the network that is not orthogonal to the library. The
+    region, if any, determines the residual outside the training data. `parameters` are the values
+    of the features' parameters. They are data, so that other values do not trigger another
+    compilation.
     """
 
     features: FeatureMap
@@ -75,7 +77,7 @@ class HybridField:
         return result
 
     def __call__(self, t: Any, x: Any, u: Any = None) -> Any:
-        """Return f at one state and input, traced by JAX."""
+        """Return f at one state and input, as code that JAX can trace."""
         import jax.numpy as jnp
 
         z = x if u is None else jnp.concatenate([x, u])
@@ -83,10 +85,10 @@ class HybridField:
         theta = jnp.stack([jnp.asarray(column, z.dtype) for column in columns] or [z[0]])
         theta = theta[: len(columns)]
         # terms that no equation uses may be infinite; they are masked, not removed, so that one
-        # compiled simulation serves all fits of a library
+        # compiled simulation serves all fits with a library
         symbolic = self.coefficients @ _where_used(self.coefficients, theta)
         share = 1.0 if self.region is None else self.region.share(z, jnp)
-        # the residual may be infinite where its weight is zero
+        # avoids infinite values of the residual where its weight is zero
         inside = jnp.where(share > 0, _where_used(self.correction, theta), 0.0)
         residual = -self.correction @ inside
         if self.basis.size:
@@ -95,7 +97,7 @@ class HybridField:
 
     @cached_property
     def has_residual(self) -> bool:
-        """Whether f_aug can be non-zero."""
+        """Whether f_aug can be nonzero."""
         held = None if self.region is None else self.region.held
         return any(
             np.any(np.asarray(part))
@@ -105,7 +107,7 @@ class HybridField:
 
     @cached_property
     def _used(self) -> tuple[FeatureMap, np.ndarray]:
-        """The terms that an equation uses, and their coefficients."""
+        """The terms in use by any equation, and their coefficients."""
         return _nonzero_terms(self.features, np.asarray(self.coefficients))
 
     @cached_property
@@ -126,7 +128,7 @@ class HybridField:
         )
 
     def without_idle_terms(self) -> "HybridField":
-        """Return the same function with only the terms that an equation uses."""
+        """Return the same function with only those terms that an equation uses."""
         used = np.any((self.coefficients != 0) | (self.correction != 0), axis=0)
         chosen = [int(k) for k in np.flatnonzero(used)]
         return replace(
@@ -158,9 +160,9 @@ class HybridField:
         )
 
     def without_idle_basis(self) -> "HybridField":
-        """Return the same function without a basis whose weights are zero.
+        """Return the same function without a basis whose weights are all zero.
 
-        The region is removed if the residual is zero.
+        If the residual is zero, the region is removed too.
         """
         if np.any(np.asarray(self.weights)):
             return self
@@ -188,7 +190,7 @@ class HybridField:
 
 
 def _where_used(coefficients: Any, theta: Any) -> Any:
-    """Return the values of terms that an equation uses, and zero for others, in JAX."""
+    """Return the values of terms that an equation uses, and zero for other terms, in JAX."""
     import jax.numpy as jnp
 
     return jnp.where(jnp.any(coefficients != 0, axis=0), theta, 0.0)
@@ -217,7 +219,7 @@ def _in_blocks(function: Callable[[np.ndarray], np.ndarray], variables: np.ndarr
 @final
 @dataclass(frozen=True, eq=False)
 class SwitchedField(AbstractSwitchedField):
-    """A field in which additional variables, after states and inputs, replace signs.
+    """A field in which signs are replaced by additional variables, after states and inputs.
 
     `functions` are the arguments of the signs, each followed by its derivatives.
     """
@@ -249,7 +251,7 @@ class SwitchedField(AbstractSwitchedField):
 
 
 def switched(field: HybridField) -> SwitchedField | None:
-    """Return the field with its signs as variables, or None if there are no signs."""
+    """Return the field with its signs as variables, or None if it has no signs."""
     features = field.features
     width = len(features.variables)
     terms, surfaces = separate_signs(features.terms, width)
@@ -282,7 +284,7 @@ def switching_terms(field: HybridField) -> tuple[str, ...]:
 
 
 def _stacked(columns: list[Any], like: Any, xp: Any) -> Any:
-    """Return columns, some of which may be plain numbers, as one array."""
+    """Return columns as one array. Some of them may be plain numbers."""
     if xp is np:
         result = np.empty((*like.shape, len(columns)))
         for i, column in enumerate(columns):

@@ -1,4 +1,4 @@
-"""Fitting: from rows to a fitted model, as pure functions on plain data."""
+"""Fit models: from rows and runs to a `Fit`, as pure functions on plain data."""
 
 from ._adapt import adapt as adapt
 from ._adapt import describe as describe

@@ -27,11 +27,12 @@ from . import _limits as limits
 
 
 def adapt(field: HybridField, rows: AnyRows, knowledge: Knowledge | None = None) -> FitResult:
-    """Return new coefficients of the terms for these rows; the residual and given values are fixed.
+    """Return the fit with new coefficients for these rows. The residual and given values are
+    fixed.
 
-    Among all coefficients that satisfy relations and bounds, the solution has the closest values on
-    the rows. The values of the residual are the only basis functions of the result. The result does
-    not minimize an objective.
+    If relations or bounds apply, the coefficients satisfy them and give the closest values on the
+    rows. The only basis functions of the result are the values of the residual. The result does not
+    minimize an objective.
     """
     old = np.asarray(field.coefficients)
     if not old.any():
@@ -54,8 +55,9 @@ def adapt(field: HybridField, rows: AnyRows, knowledge: Knowledge | None = None)
 def constrained_coefficients(
     known: Knowledge, new: Float[np.ndarray, "c K"], total: Moments
 ) -> Float[np.ndarray, "c K"]:
-    """Return the coefficients that satisfy all constraints and give the closest values on the
-    rows."""
+    """Return the coefficients that satisfy all constraints and whose values on the rows are closest
+    to those of `new`.
+    """
     new = np.where(known.given, known.low, new)
     for equations in known.coupled(known.touches(new != 0), new != 0):
         terms = [np.flatnonzero(new[c]) for c in equations]
@@ -73,8 +75,10 @@ def constrained_coefficients(
 
 
 def describe(field: HybridField, rows: AnyRows, knowledge: Knowledge | None = None) -> FitResult:
-    """Return the result of the unchanged field on these rows. The values of the residual are its
-    only basis functions. It does not minimize an objective."""
+    """Return the result of the unchanged field on these rows.
+
+    Its only basis functions are the values of the residual. It does not minimize an objective.
+    """
     parts = _moments(field, rows)
     coefficients = np.asarray(field.coefficients)
     known = knowledge or Knowledge.none(coefficients.shape)
@@ -119,8 +123,9 @@ def _fit_result(
 def _normal_equations(
     folds: Sequence[Moments], w: Float[np.ndarray, " K"], used: np.ndarray, c: int
 ) -> tuple[Float[np.ndarray, "S k k"], Float[np.ndarray, "S k"]]:
-    """Return X'X and X'e of each stretch, where X has the contributions w_k theta_k and e the
-    errors."""
+    """Return X'X and X'e of each stretch, where X are the contributions w_k theta_k and e the
+    errors.
+    """
     scale = w[used]
     grams = np.stack([m.count * m.A[np.ix_(used, used)] for m in folds]) * np.outer(scale, scale)
     given = np.setdiff1d(np.flatnonzero(w), used)

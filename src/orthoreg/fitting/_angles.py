@@ -1,9 +1,9 @@
-"""Sines and cosines of the default library as candidates.
+"""Decide which sines and cosines of the default library are candidates.
 
-Sines and cosines of angles are always candidates. For other quantities (counts, concentrations,
-temperatures, speeds), they could approximate terms that the library lacks. They are then candidates
-only if an equation is clearly better with them, and if they explain it down to the noise or replace
-other terms instead of correcting them.
+Sines and cosines of angles are always candidates. Those of other quantities (counts,
+concentrations, temperatures, speeds) could approximate terms that the library lacks. They are
+candidates only if an equation is clearly better with them, and if they explain it down to the noise
+or replace other terms instead of correcting them.
 """
 
 import math
@@ -28,8 +28,10 @@ _RADIANS = frozenset({"rad", "radian", "radians"})
 
 
 def is_angle(name: str, unit: str, low: float, high: float) -> bool:
-    """Return whether a column is an angle in radians, judged by its unit, its name, or a range of
-    exactly one turn (-pi to pi or 0 to 2 pi)."""
+    """Return whether a column is an angle in radians.
+
+    The unit, the name, or a range of exactly one turn (-pi to pi or 0 to 2 pi) shows this.
+    """
     if unit:
         return unit.strip().lower() in _RADIANS
     words = [word for word in re.split(r"[\W\d_]+", name.lower()) if word]
@@ -44,7 +46,9 @@ def is_angle(name: str, unit: str, low: float, high: float) -> bool:
 def choose_default_terms(
     task: Task, units: Mapping[str, str], select: Callable[[Task], SelectionResult]
 ) -> tuple[SelectionResult, Bool[np.ndarray, " K"]]:
-    """Return the selected terms of the default library, and a mask of terms not considered."""
+    """Return the terms selected from the default library, and a mask of terms that were not
+    considered.
+    """
     named = task.known.named(task.features)
     short = unresolved_trig_terms(task.features, task.observed.extent.range) & ~named
     doubtful = _sines_of_others(task, units) & ~short & ~named
@@ -52,7 +56,7 @@ def choose_default_terms(
     if not doubtful.any() or (plain.paths and _is_explained(plain).all()):
         return plain, short | doubtful
     full = select(replace(task, support=task.support & ~short))
-    if not plain.paths or not full.paths:  # the selection has no comparable errors
+    if not plain.paths or not full.paths:  # the errors of this selection cannot be compared
         return full, short
     is_preferred = _errors(full) < limits.PREFERRED * _errors(plain)
     needed = _is_explained(full) & is_preferred
@@ -76,13 +80,13 @@ def choose_default_terms(
 def _left_out(
     task: Task, short: Bool[np.ndarray, " K"], doubtful: Bool[np.ndarray, " K"], variables: set[int]
 ) -> Bool[np.ndarray, " K"]:
-    """Return the terms to exclude if only the sines of these variables are candidates."""
+    """Return a mask of the terms to exclude if only the sines of these variables are candidates."""
     without = [not variables_of(term) & variables for term in task.features.terms]
     return short | (doubtful & np.array(without, dtype=bool))
 
 
 def _sines_of_others(task: Task, units: Mapping[str, str]) -> Bool[np.ndarray, " K"]:
-    """Return the sines and cosines of variables that are not known to be angles."""
+    """Return a mask of the sines and cosines of variables that are not known to be angles."""
     low, high = task.observed.extent.range
     angles = {
         v
@@ -100,11 +104,11 @@ def _sines_of_others(task: Task, units: Mapping[str, str]) -> Bool[np.ndarray, "
 def _sines_replace(
     task: Task, full: SelectionResult, plain: SelectionResult, doubtful: Bool[np.ndarray, " K"]
 ) -> Bool[np.ndarray, " c"]:
-    """Return the equations in which sines replace other terms and lower the error.
+    """Return a mask of the equations in which sines replace other terms and reduce the error.
 
     Only sines of variables with both signs count, because a variable of one sign is not an angle
     about a rest position. Equations with no more terms than before need not be clearly better. If
-    an equation has more terms with sines than without, the sines correct a polynomial.
+    an equation has more terms with sines than without, the sines only correct a polynomial.
     """
     low, high = task.observed.extent.range
     one_sign = {int(v) for v in np.flatnonzero(low * high >= 0)}
@@ -119,12 +123,14 @@ def _variables(task: Task, terms: Bool[np.ndarray, " K"]) -> set[int]:
 
 
 def _errors(selection: SelectionResult) -> Float[np.ndarray, " c"]:
-    """Return the held-out mean square of each equation, relative to the square of its target."""
+    """Return the held-out mean squared error of each equation, relative to the mean square of its
+    target.
+    """
     return np.array([path.outer[path.chosen] for path in selection.paths])
 
 
 def _is_explained(selection: SelectionResult) -> Bool[np.ndarray, " c"]:
-    """Return the equations whose residual on held-out rows is noise."""
+    """Return a mask of the equations whose residual on held-out rows is noise."""
     noise = np.zeros(len(selection.paths))
     if selection.evidence is not None:
         cells = selection.evidence.cells

@@ -1,4 +1,4 @@
-"""Delays: their first values from rows, and estimates from trajectories."""
+"""Estimate delays: initial values from rows, and final values from trajectories."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -33,8 +33,11 @@ from ._route import choose_terms, finish, knowledge_of, prepare, with_parameters
 
 
 def first_delays(recipe: Recipe, data: Dataset, delays: Sequence[Delay]) -> Dataset:
-    """Return the runs with delayed columns. Unknown delays are those that explain rows best, or of
-    several candidates those whose terms have the best score of trajectories."""
+    """Return the runs with delayed columns, with an initial value for each unknown delay.
+
+    This is the delay that best explains the rows. If there are several candidates, it is the delay
+    whose terms have the best score of trajectories.
+    """
     if not any(math.isnan(delay.value) for delay in delays):
         return with_delays(data, delays)
     with step("Estimating delays"):
@@ -54,14 +57,14 @@ def first_delays(recipe: Recipe, data: Dataset, delays: Sequence[Delay]) -> Data
 @final
 @dataclass(frozen=True, eq=False)
 class _Candidate:
-    """Delays with the equations that rows give for them."""
+    """Delays, and the equations fitted to rows with these delays."""
 
     delays: tuple[Delay, ...]
     field: HybridField
 
 
 def _equations(recipe: Recipe, data: Dataset, delays: Sequence[Delay]) -> HybridField:
-    """Return the equations that rows give with these delays."""
+    """Return the equations fitted to rows with these delays."""
     rows = recipe.loss.observe(with_delays(data.subsample_rows(limits.DELAY_ROWS), delays))
     recipe = replace(recipe, augmentation=Zero(), gate=None)
     task, selection = choose_terms(recipe, prepare(recipe, rows))
@@ -69,8 +72,10 @@ def _equations(recipe: Recipe, data: Dataset, delays: Sequence[Delay]) -> Hybrid
 
 
 def _ranked(recipe: Recipe, data: Dataset, candidates: Sequence[_Candidate]) -> list[_Candidate]:
-    """Return the candidates in the order of the scores of trajectories on short segments, which
-    have a price for each term. Candidates that do not follow the data come last."""
+    """Return the candidates, sorted by the scores of trajectories on short segments.
+
+    The score has a price for each term. Candidates that do not follow the data come last.
+    """
     if len(candidates) == 1:
         return list(candidates)
     scores = []
@@ -88,8 +93,10 @@ def _ranked(recipe: Recipe, data: Dataset, candidates: Sequence[_Candidate]) -> 
 
 
 def _matched(recipe: Recipe, data: Dataset, option: _Candidate, width: float) -> _Candidate:
-    """Return a candidate with its delays matched to trajectories, and the terms selected again if
-    its variables are states."""
+    """Return a candidate with its delays matched to trajectories.
+
+    If its delayed variables are states, the terms are selected again.
+    """
     estimate = matched_delays(recipe, option.field, data, option.delays, width=width)
     if estimate is None:
         return option
@@ -102,8 +109,10 @@ def _matched(recipe: Recipe, data: Dataset, option: _Candidate, width: float) ->
 def simpler_delays(
     recipe: Recipe, field: HybridField, data: Dataset, delays: Sequence[Delay]
 ) -> tuple[Delay, ...] | None:
-    """Return delays with which one of the terms a u + b u(t - tau) is not needed, if the score of
-    trajectories is better without it, or None."""
+    """Return delays for which one of the terms a u + b u(t - tau) is not needed.
+
+    Return None unless the score of trajectories is better without that term.
+    """
     present = _Candidate(tuple(delays), field.without_residual())
     width = limits.DELAY_REACH * float(np.median(data.step_of_run()))
     options = [_matched(recipe, data, option, width) for option in _merged(present)]
@@ -112,9 +121,10 @@ def simpler_delays(
 
 
 def _merged(candidate: _Candidate) -> list[_Candidate]:
-    """Return the candidate without one of the terms a u + b u(t - tau) of an equation.
+    """Return candidates that lack one of the terms a u + b u(t - tau) in an equation.
 
-    Together they resemble (a + b) u(t - b tau / (a + b)), so that a short delay may look like both.
+    Both terms together resemble (a + b) u(t - b tau / (a + b)), so a single short delay may look
+    like both.
     """
     features, result = candidate.field.features, []
     coefficients = np.asarray(candidate.field.coefficients)
@@ -137,7 +147,7 @@ def _merged(candidate: _Candidate) -> list[_Candidate]:
 
 
 def _without_delay(features: FeatureMap, delays: Sequence[Delay]) -> dict[int, Expression]:
-    """Return the variables without delay by the indices of the delayed ones."""
+    """Return the variables without delay, by the indices of the delayed variables."""
     index = features.variables.index
     return {index(delay.name): Variable(index(delay.variable), delay.variable) for delay in delays}
 
@@ -150,7 +160,7 @@ def estimated(delays: Sequence[Delay], estimate: DelayEstimate) -> tuple[Delay, 
 def _ranges(
     recipe: Recipe, data: Dataset, delays: Sequence[Delay]
 ) -> tuple[tuple[str, ...], Float[np.ndarray, "d 2"]]:
-    """Return the names of unknown delays, and the range of each."""
+    """Return the names of unknown delays, and the range of each of them."""
     names = tuple(dict.fromkeys(delay.delay for delay in delays if delay.is_estimated))
     given = dict(parameter_bounds(recipe.library))
     if recipe.physics is not None:
@@ -165,8 +175,8 @@ def _ranges(
         if not low < longest:
             raise InputError(
                 f"The delay '{name}' must be shorter than the longest run, which lasts "
-                f"{longest:.4g} {data.time_name}; its lower bound is {low:.4g}. Rows before it "
-                f"have no history."
+                f"{longest:.4g} {data.time_name}; its lower bound is {low:.4g}. Earlier rows have "
+                "no history."
             )
         share = limits.MAX_DELAY_SHARE if math.isinf(high) else limits.MAX_BOUNDED_DELAY_SHARE
         ranges.append((low, max(min(high, share * longest), low)))
@@ -174,8 +184,7 @@ def _ranges(
 
 
 def _in_open_equations(recipe: Recipe) -> set[str]:
-    """Return the names of delays that occur in terms of the library, or in known equations with
-    '...'."""
+    """Return the names of delays in terms of the library, or in known equations with '...'."""
     texts = [formula for part in all_parts(recipe.library) if isinstance(part, Terms)
              for formula in part.formulas]  # fmt: skip
     if recipe.physics is not None:
@@ -184,10 +193,10 @@ def _in_open_equations(recipe: Recipe) -> set[str]:
 
 
 def _shortest(data: Dataset, delays: Sequence[Delay], name: str) -> float:
-    """Return the shortest delay that is searched for without bounds: zero for inputs.
+    """Return the shortest delay to search for without bounds. It is zero for inputs.
 
-    With a shorter delay of a state, x - x(t - tau) is its derivative, which explains any data, and
-    the smoothed x(t - tau) contains noise of x(t).
+    For a shorter delay of a state, x - x(t - tau) is nearly its derivative, which explains any
+    data, and the smoothed x(t - tau) contains noise of x(t).
     """
     shortest, plan = 0.0, data.plan
     inside = np.diff(data.run_of_row) == 0
@@ -212,10 +221,12 @@ def _from_rows(
     names: tuple[str, ...],
     bounds: Float[np.ndarray, "d 2"],
 ) -> tuple[list[Float[np.ndarray, " d"]], float]:
-    """Return candidates of the delays, and the distance within which each is to be searched: those
-    whose equations explain rows best, by a grid for each delay in turn. A single delay has several
-    candidates if the error has several minima, or if its variable is a state: then the terms of a
-    large library can explain the data with any delay."""
+    """Return candidates for the delays, and the distance within which to search near each of them.
+
+    The candidates are those that best explain the rows, on a grid for each delay in turn. A single
+    delay has several candidates if the error has several minima, or if its variable is a state: the
+    terms of a large library can then explain the rows with any delay.
+    """
     error = _row_error(recipe, data, delays, names, bounds)
     values = bounds.mean(axis=1)
     step_size = width = float(np.median(data.step_of_run()))
@@ -259,7 +270,7 @@ def _row_error(
     names: tuple[str, ...],
     bounds: Float[np.ndarray, "d 2"],
 ) -> Callable[[Float[np.ndarray, " d"]], float]:
-    """Return a function of the delays: the logarithm of the errors of all candidate terms."""
+    """Return a function from delays to the logarithm of the error of all candidate terms."""
     data = data.subsample_rows(limits.DELAY_ROWS)
     longest = float(bounds[:, 1].max())
     is_linear = recipe.loss.is_linear
@@ -312,10 +323,11 @@ def matched_delays(
     interpolation: Mapping[str, str] | None = None,
     width: float = 0.0,
 ) -> DelayEstimate | None:
-    """Return the delays of equations whose trajectories follow the runs best, near those given.
+    """Return the delays with which trajectories best follow the runs, near the given delays.
 
-    `data` has no delayed columns. A search reaches `width` to both sides, zero if the delays are
-    nearly correct. None if there is nothing to estimate, or if trajectories do not follow the data.
+    `data` has no delayed columns. The search extends by `width` to both sides; zero if the delays
+    are nearly correct. Return None if there is nothing to estimate, or if trajectories do not
+    follow the data.
     """
     reach = max(width, limits.DELAY_REACH * float(np.median(data.step_of_run())))
     profile = _profile(recipe, field, data, delays, 0.0, reach, interpolation)
@@ -341,8 +353,11 @@ def _profile(
     reach: float = 0.0,
     interpolation: Mapping[str, str] | None = None,
 ) -> DelayProfile | None:
-    """Return the likelihood of the delays in use within `reach` of their values, or None if
-    trajectories cannot be matched. Rows within `longest` of the start of a run do not count."""
+    """Return the likelihood of the delays in use within `reach` of their values.
+
+    Return None if trajectories cannot be matched. Rows within `longest` of the start of a run do
+    not count.
+    """
     names, bounds = _ranges(recipe, data, delays)
     used = delays_in_use(field, delays)
     kept = [i for i, name in enumerate(names) if name in used]
@@ -374,9 +389,11 @@ def _profile(
 def away_from_zero(
     field: HybridField, data: Dataset, delays: Sequence[Delay], estimate: DelayEstimate
 ) -> tuple[Delay, ...] | None:
-    """Return delays for another selection of terms if the estimate of a delay is zero within its
-    error and the library has the terms without delay too: these are then selected. None if there is
-    no such delay."""
+    """Return delays for another selection of terms, or None.
+
+    The selection is repeated if the estimate of a delay is zero within its error and the library
+    also has the terms without delay. These terms are then selected.
+    """
     features, values = field.features, {}
     errors = np.sqrt(np.diag(estimate.covariance))
     for name, value, error in zip(estimate.names, estimate.values, errors, strict=True):
@@ -395,7 +412,7 @@ def away_from_zero(
 
 
 def delays_in_use(field: HybridField, delays: Sequence[Delay]) -> tuple[str, ...]:
-    """Return the names of the estimated delays that occur in the terms in use."""
+    """Return the names of the estimated delays in the terms in use."""
     used = np.flatnonzero((np.asarray(field.coefficients) != 0).any(axis=0))
     features = field.features
     indices = frozenset().union(*(variables_of(features.terms[k]) for k in used))

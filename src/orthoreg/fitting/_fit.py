@@ -1,4 +1,4 @@
-"""`Recipe`, the components of a model, and `Fit`, the frozen result of fitting them."""
+"""`Recipe`, the components of a model, and `Fit`, the frozen result of fitting it."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -33,10 +33,10 @@ class Recipe:
     """The components of a model.
 
     `library_is_default` is true if the user did not choose the library. `fallback_sparsity` selects
-    terms if the loss has no rows for the selection; without it, this case is an error. With
+    terms if the loss has no rows for the selection; without it, such a loss is an error. With
     `follows_trajectories`, forecasts decide whether the residual is kept, and the constants of
-    noisy runs are matched to trajectories. `physics` is prior knowledge, and `units` are the units
-    of the columns, and `algebra` those that can be compared.
+    noisy runs are matched to trajectories. `physics` is prior knowledge, `units` are the units of
+    the columns, and `algebra` contains the units that can be compared.
     """
 
     library: AbstractLibrary
@@ -80,20 +80,25 @@ class Recipe:
             raise InputError(f"seed must be a whole number of at least 0; got {self.seed!r}.")
 
     def parameter_bounds(self, known: Knowledge) -> dict[str, tuple[float, float]]:
-        """Return the bounds of parameters in the library and in the physics."""
+        """Return the bounds on parameters in the library and in the physics."""
         return parameter_bounds(self.library) | known.parameter_bounds
 
 
 def needs_rows(recipe: Recipe) -> bool:
-    """Return whether a fit needs individual rows. Networks trained by gradients and losses that
-    predict in time need them; otherwise, sums over rows are sufficient."""
+    """Return whether a fit needs individual rows.
+
+    Networks trained by gradients and losses that predict in time need them. For other fits, sums
+    over rows are sufficient.
+    """
     return recipe.solver.needs_rows or not recipe.loss.is_linear
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class TrainingRuns:
-    """Runs, the loss that turns them into rows, and the interpolation of inputs between samples."""
+    """Runs, the loss that converts them to rows, and the interpolation of inputs between
+    samples.
+    """
 
     data: Dataset
     loss: AbstractLoss
@@ -105,7 +110,7 @@ class TrainingRuns:
 class Columns:
     """Names and meaning of the columns of the training data.
 
-    `outputs` are the variables whose derivatives the equations describe, `interpolation` is the
+    `outputs` are the variables whose derivatives the equations give, `interpolation` is the
     interpolation of inputs between samples, and `loss` is the loss that converted the data to rows.
     `target_is_flat` is true if the targets were one-dimensional. `feature_names` are the column
     names of a data frame, as in scikit-learn.
@@ -122,17 +127,17 @@ class Columns:
 @final
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """Result of a fit. A model holds one `Fit`; every change creates a new one.
+    """The result of a fit. A model holds one `Fit`; every change creates a new one.
 
     From rows: the field, its certificate, the selection of terms, the training, and the range of
     each variable. From trajectories: the refinement of constants, the probabilities of terms, and
     the interpolation of inputs. `uncertainty` comes from rows and is used without a refinement.
-    From named data: the columns, the knowledge about coefficients, the bounds of inner parameters,
+    From named data: the columns, the knowledge about coefficients, the bounds on inner parameters,
     the noisy runs from which intervals are computed, accepted proposals and estimated delays. From
-    a model file: the stored evidence about the terms, because model files contain no moments. For
+    a model file: the stored evidence for the terms, because model files contain no moments. For
     updates with new data: sums over the rows of the fit, the number of updates, and the last test
-    of drift.
-    `horizon` is the time that forecasts of a chaotic system can last, None for other systems.
+    of drift. `horizon` is the time for which forecasts of a chaotic system are reliable, or None
+    for other systems.
     """
 
     field: HybridField
@@ -163,8 +168,10 @@ class Fit:
         bounds: Mapping[str, tuple[float, float]],
         runs: TrainingRuns | None = None,
     ) -> "Fit":
-        """Return the fit of rows as a fit of named data. `runs` are kept if intervals will be
-        computed from them."""
+        """Return the fit of rows as a fit of named data.
+
+        `runs` are kept if intervals will be computed from them.
+        """
         keeps_runs = runs is not None and _needs_runs(self, runs)
         if self.interpolation is not None:
             columns = replace(columns, interpolation=self.interpolation)
@@ -177,8 +184,10 @@ class Fit:
         )
 
     def with_field(self, field: HybridField, certificate: Certificate) -> "Fit":
-        """Return the fit with a new field for other data, without results that describe the old
-        field."""
+        """Return the fit with a new field for other data.
+
+        Results that describe the old field are dropped.
+        """
         assert self.columns is not None
         selection = self.selection
         return Fit(
@@ -189,13 +198,16 @@ class Fit:
 
     @property
     def support(self) -> Mask:
-        """Terms in use."""
+        """Mask of the terms in use."""
         return np.asarray(self.field.coefficients) != 0
 
     @cached_property
     def matched(self) -> Refinement | None:
-        """The refinement of the constants on trajectories. If the fit was not refined, the
-        refinement is computed from the stored noisy runs, because noise biases derivatives."""
+        """The refinement of the constants on trajectories.
+
+        If the fit was not refined, the refinement is computed from the stored noisy runs, because
+        noise biases derivatives.
+        """
         is_kept = self.refinement is not None and self.refinement.kept
         if is_kept or self.runs is None:
             return self.refinement
@@ -210,9 +222,11 @@ class Fit:
 
     @cached_property
     def estimates(self) -> Uncertainty | None:
-        """The constants with their joint covariance, from which all intervals are computed. They
-        come from trajectories if available, otherwise from rows. None if there are too few rows to
-        show noise."""
+        """The constants with their joint covariance, from which all intervals are computed.
+
+        They come from trajectories if available, otherwise from rows. None if there are too few
+        rows to show noise.
+        """
         matched = self.matched
         result = self.uncertainty
         if matched is not None and matched.uncertainty is not None:
@@ -225,8 +239,10 @@ class Fit:
 
     @cached_property
     def evidence(self) -> TermEvidence | None:
-        """Evidence about the terms from resamples and trajectories. None if no selection chose the
-        terms and runs are not noisy."""
+        """Evidence for the terms, from resamples and trajectories.
+
+        None if no selection chose the terms and the runs are not noisy.
+        """
         evidence = self._selection_evidence
         return self._trajectory_evidence() if evidence is None else self.with_intervals(evidence)
 
@@ -264,8 +280,10 @@ class Fit:
 
     @property
     def _trajectories_show_noise(self) -> bool:
-        """Whether the residuals of trajectories are noise rather than rounding errors of
-        integrators and files."""
+        """Return whether the residuals of trajectories are noise.
+
+        Otherwise, they are rounding errors of integrators and files.
+        """
         matched = self.matched
         if matched is None or matched.noise is None:
             return False
@@ -276,8 +294,8 @@ class Fit:
     def _trajectory_evidence(self) -> TermEvidence | None:
         """Return the evidence from trajectories alone, for terms that no selection chose.
 
-        The odds of a term follow from the Bayesian information criterion, exp(z^2 / 2) / sqrt(N),
-        where z is its coefficient in standard errors.
+        The odds of a term follow from the Bayesian information criterion. They are exp(z^2 / 2) /
+        sqrt(N), where z is the coefficient in standard errors.
         """
         matched = self.matched
         if matched is None or matched.uncertainty is None:
@@ -295,8 +313,10 @@ class Fit:
 
 
 def _needs_runs(fit: Fit, runs: TrainingRuns) -> bool:
-    """Return whether intervals of this fit are computed from its runs. This requires noisy runs
-    that are not too large, and a fit without residual and jumps."""
+    """Return whether intervals of this fit are computed from its runs.
+
+    This requires noisy runs that are not too large, and a fit without residual and jumps.
+    """
     return (
         fit.refinement is None
         and runs.data.n_samples <= limits.MAX_ROWS_KEPT

@@ -1,4 +1,4 @@
-"""Hidden states and constants per run of training data, estimated from the known equations."""
+"""Estimate hidden states and constants per run of the training data from the known equations."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -24,8 +24,11 @@ from ._relations import find_relation
 
 @final
 class _Estimate(NamedTuple):
-    """Runs with estimated hidden states, the constants by name and by equation and term, and the
-    variance of the first states of runs."""
+    """Runs with estimated hidden states, and estimated constants.
+
+    Constants are given by name and by (equation, term). The variance is that of the first states of
+    runs.
+    """
 
     data: Dataset
     named: dict[str, float]
@@ -34,16 +37,18 @@ class _Estimate(NamedTuple):
 
 
 def with_hidden_states(recipe: Recipe, data: Dataset) -> Dataset:
-    """Return the runs with estimates of their hidden states, from the equations in the recipe's
-    physics. Equations that end with "..." may have any term of the library.
+    """Return the runs with estimates of their hidden states.
 
-    Constants of a run become hidden states without change, which start at the value for all runs.
-    Their distribution is estimated in turn with their values. [empirical Bayes]
+    The estimates follow from the equations in the recipe's physics. Equations that end with "..."
+    may have any term of the library.
+
+    Constants per run become hidden states that do not change and start at the common value of all
+    runs. Their values and their distribution are estimated in turn. [empirical Bayes]
     """
     names = () if recipe.physics is None else recipe.physics.per_run
     if not names or data.schema.per_run:
         return _estimated(recipe, data).data if data.has_unknown_states else data
-    # without hidden states, the values for all runs are only a starting point
+    # without hidden states, the common values are only starting points
     sample = data if data.hidden else data.subsample(0, limits.SHARED_RUNS)
     shared = _estimated(recipe, sample, is_rough=True)
     start = shared.data if data.hidden else data
@@ -65,8 +70,10 @@ def with_hidden_states(recipe: Recipe, data: Dataset) -> Dataset:
 
 
 def _related(estimate: "_Estimate", prior: PerRun, constant: PerRun) -> PerRun:
-    """Return the constant with its relation to covariates, if there is one. The information that
-    the distribution `prior` contributed to the estimates is removed first."""
+    """Return the constant with its relation to covariates, if there is one.
+
+    The information that the distribution `prior` contributed to the estimates is removed first.
+    """
     data = estimate.data
     if data.covariates is None:
         return constant
@@ -84,22 +91,22 @@ def _related(estimate: "_Estimate", prior: PerRun, constant: PerRun) -> PerRun:
 
 
 def _first_distribution(name: str, value: float) -> PerRun:
-    """Return a wide distribution around the value for all runs."""
+    """Return a wide distribution around the common value of all runs."""
     if value > 0:
         return PerRun(name, float(np.log(value)), limits.FIRST_POOLED_STD, is_log=True)
     return PerRun(name, value, limits.FIRST_POOLED_STD * max(abs(value), 1.0))
 
 
 def _pooled(estimate: "_Estimate", constant: PerRun) -> PerRun:
-    """Return the distribution of a constant of a run that makes its estimates most likely.
+    """Return the distribution of a constant per run for which its estimates are most likely.
 
     An estimate combines the information of its run with the first distribution, which is removed
-    again.
+    here.
     """
     if constant.is_log:
         linear = PerRun(constant.name, std=np.inf)
         value, _ = _in_runs(estimate, linear)
-        if (value <= 0).any():  # the first value had the wrong sign
+        if (value <= 0).any():  # the initial value had the wrong sign
             constant = linear
     value, variance = _in_runs(estimate, constant)
     prior = constant.std**2
@@ -113,16 +120,17 @@ def _pooled(estimate: "_Estimate", constant: PerRun) -> PerRun:
     total = own + stds[:, None] ** 2
     means = (value / total).sum(axis=1) / (1 / total).sum(axis=1)
     likelihood = -0.5 * (np.log(total) + (value - means[:, None]) ** 2 / total).sum(axis=1)
-    # with the uncertainty of the mean: few runs would show too little spread
+    # this term accounts for the uncertainty of the mean: without it, few runs would show too small
+    # a variation
     likelihood -= 0.5 * np.log((1 / total).sum(axis=1))
     best = int(np.argmax(likelihood))
-    # the likelihood of few runs is often largest at zero, where later rounds could not leave it
+    # the likelihood of few runs is often largest at zero, which later rounds could not leave
     least = limits.LEAST_POOLED * float(np.sqrt(np.median(own)))
     return replace(constant, mean=float(means[best]), std=max(float(stds[best]), least, 1e-300))
 
 
 def _repooled(estimate: "_Estimate", constant: PerRun) -> PerRun:
-    """Return the next distribution of the expectation-maximization algorithm."""
+    """Return the next distribution in the expectation-maximization algorithm."""
     value, variance = _in_runs(estimate, constant)
     if not np.isfinite(variance).all():
         return constant
@@ -134,7 +142,7 @@ def _repooled(estimate: "_Estimate", constant: PerRun) -> PerRun:
 def _in_runs(
     estimate: "_Estimate", constant: PerRun
 ) -> tuple[Float[np.ndarray, " R"], Float[np.ndarray, " R"]]:
-    """Return the values of a constant, or their logarithms, and their variances."""
+    """Return the values of a constant in each run, or their logarithms, and their variances."""
     data = estimate.data
     j = data.state_names.index(constant.name)
     value, variance = data.states[data.offsets[:-1], j], estimate.start_variance[j]
@@ -153,7 +161,10 @@ def _estimated(
     is_minimum: bool = False,
     is_rough: bool = False,
 ) -> _Estimate:
-    """Return the runs with hidden states and constants, which start `near` others if given."""
+    """Return the runs with estimated hidden states and constants.
+
+    The search starts `near` another estimate if given.
+    """
     blank = data.with_parts(states=np.nan_to_num(data.states))
     bound = bind_physics(
         recipe.physics, recipe.library, blank.variable_names, blank.state_names,
@@ -184,9 +195,9 @@ def _estimated(
     )
     if estimate is None:
         raise InputError(
-            f"The equations could not be matched to the data from any starting point, so hidden "
+            "The equations could not be matched to the data from any starting point, so hidden "
             f"{quoted(data.hidden)} cannot be estimated. Give bounds of the constants, or "
-            f"Physics(start=...) of the hidden states."
+            "Physics(start=...) of the hidden states."
         )
     values = constants.values(field, estimate.p)
     named = dict(zip(bound.features.parameters, values.parameters.tolist(), strict=True))
@@ -220,8 +231,10 @@ def estimate_hidden_states(
     interpolation: Mapping[str, str],
     uncertainty: Uncertainty | None = None,
 ) -> Dataset:
-    """Return the runs with the hidden states of the best-fitting trajectories of a field, and their
-    standard deviations if the `uncertainty` of the constants is known."""
+    """Return the runs with the hidden states of the trajectories of a field that fit best.
+
+    Standard deviations are included if the `uncertainty` of the constants is known.
+    """
     blank = data.with_parts(states=np.nan_to_num(data.states))
     constants = Constants.none()
     problem = Problem.of(field, constants, blank, interpolation, starts=known.starts)
@@ -245,7 +258,9 @@ def estimate_hidden_states(
 
 
 def _check(bound: Bound, names: tuple[str, ...], data: Dataset) -> None:
-    """Refuse hidden states that no measured state depends on and whose start is not given."""
+    """Raise an error for a hidden state that no measured state depends on and whose start is not
+    given.
+    """
     mask, terms, starts = bound.features.mask, bound.features.terms, bound.knowledge.starts
     index = {name: c for c, name in enumerate(data.state_names)}
     uses = {
@@ -265,8 +280,11 @@ def _check(bound: Bound, names: tuple[str, ...], data: Dataset) -> None:
 
 
 def _field(bound: Bound, support: Mask, n_variables: int) -> HybridField:
-    """Return the field with given coefficients, and with all named constants, coefficients of
-    other terms and parameters inside terms equal to one, unless they have values."""
+    """Return the field with given coefficients.
+
+    Named constants without values, coefficients of other terms, and parameters inside terms equal
+    one.
+    """
     known, features = bound.knowledge, bound.features
     if not features.values:
         features = features.with_values([1.0] * len(features.parameters))
@@ -281,7 +299,10 @@ def _field(bound: Bound, support: Mask, n_variables: int) -> HybridField:
 
 
 def _signs(constants: Constants, known: Knowledge) -> Float[np.ndarray, " P"]:
-    """Return the signs of coefficients if all named constants are positive, 0 for others."""
+    """Return the signs of coefficients if all named constants are positive.
+
+    A sign that may be either is 0.
+    """
     system = ConstantSystem(known.constants)
     signs = np.zeros(constants.size)
     for i, k in enumerate(constants.lead):

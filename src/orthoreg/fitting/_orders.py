@@ -1,9 +1,9 @@
-"""Derivatives of measured states in place of states that were not measured.
+"""Replace states that were not measured by derivatives of measured states.
 
 The system x' = h, h' = f(x, h) is equivalent to x'' = f(x, x'). If nothing is known about a hidden
-state h, it can be chosen as the derivative of a measured state, without loss of generality wherever
-h acts on this state. Forecasts of held-out rows decide which state is differentiated, and how
-often.
+state h, it can be defined as the derivative of a measured state, without loss of generality
+wherever h acts on this state. Forecasts of held-out rows decide which state is differentiated, and
+how often.
 """
 
 from collections.abc import Sequence
@@ -27,8 +27,11 @@ from ._trajectories import fit_runs
 
 @final
 class OrderGain(NamedTuple):
-    """States that become positions in equations of this order. `before` and `after` are the errors
-    of forecasts over `time` without and with these equations, in standard deviations."""
+    """States that become positions in equations of this order, and the gain.
+
+    `before` and `after` are the forecast errors over the time `time` without and with these
+    equations, in standard deviations.
+    """
 
     states: tuple[str, ...]
     order: int
@@ -39,23 +42,27 @@ class OrderGain(NamedTuple):
 
 @final
 class OrderTrials:
-    """Fits of higher order in measured `states`, judged by the largest forecast error among these
-    states."""
+    """Fits of higher order in the measured `states`.
+
+    They are judged by the largest forecast error among these states.
+    """
 
     def __init__(self, recipe: Recipe, data: Dataset, states: Sequence[str]):
         self._data = data.subsample_rows(limits.MAX_ROWS_ORDERS)
         self._states = tuple(states)
         self._held_out = _HeldOut(recipe, self._data)
-        self.failed: list[int] = []  # orders that were tried
+        self.failed: list[int] = []  # orders that did not help
 
     @cached_property
     def _before(self) -> float | None:
         return self._held_out.error(self._data, self._states)
 
     def gain(self, order: int) -> OrderGain | None:
-        """Return the gain from raising all states, or a single state, to this order. Return None if
-        no forecast is good and clearly better than before. If the data have positions, all of them
-        are raised."""
+        """Return the gain from raising all states, or a single state, to this order.
+
+        Return None if no forecast is good and clearly better than before. If the data have
+        positions, all of them are raised.
+        """
         together = sorted(self._states, key=self._data.state_names.index)
         groups = [together, *([state] for state in self._states if len(together) > 1)]
         positions = [dict.fromkeys(group) for group in groups[: limits.GROUPS_TRIED]]
@@ -86,9 +93,11 @@ class OrderTrials:
 
 
 def with_embedded_states(recipe: Recipe, data: Dataset) -> Dataset:
-    """Return the runs with their hidden states defined as successive derivatives of a measured
-    state, if nothing is known about the hidden states. If several states are measured, the one that
-    gives the best forecasts of held-out rows is differentiated."""
+    """Return the runs with hidden states defined as successive derivatives of a measured state.
+
+    Runs are unchanged if anything is known about the hidden states. If several states are measured,
+    the one that gives the best forecasts of held-out rows is differentiated.
+    """
     hidden = [name for name in data.hidden if name not in data.schema.per_run_names]
     if not hidden or not data.has_unknown_states or _is_mentioned(recipe, hidden):
         return data
@@ -132,14 +141,14 @@ def _chains(data: Dataset) -> list[list[str]]:
 
 
 def _is_mentioned(recipe: Recipe, hidden: Sequence[str]) -> bool:
-    """Return whether known physics names a hidden state."""
+    """Return whether known physics mentions a hidden state."""
     physics = recipe.physics
     return physics is not None and any(mentions(physics, name) for name in hidden)
 
 
 @final
 class _HeldOut:
-    """Fits to some rows of the runs, without a residual, and forecasts of the remaining rows."""
+    """Fits to a part of the rows, without a residual, and forecasts of the remaining rows."""
 
     def __init__(self, recipe: Recipe, data: Dataset):
         self.recipe = replace(recipe, augmentation=Zero())
@@ -157,8 +166,10 @@ class _HeldOut:
         self.time = self._steps * float(np.median(test.step_of_run()))
 
     def error(self, data: Dataset, states: Sequence[str]) -> float | None:
-        """Return the largest forecast error of these states, in standard deviations, or None if
-        they cannot be forecast."""
+        """Return the largest forecast error of these states in standard deviations.
+
+        Return None if they cannot be forecast.
+        """
         if self._steps < limits.MIN_ORDER_STEPS:
             return None
         train, test = data.only(~self._held_out), data.only(self._held_out)

@@ -1,7 +1,7 @@
-"""Parameters inside terms, such as K in S/(K + S), by variable projection.
+"""Estimate parameters inside terms, such as K in S/(K + S), by variable projection.
 
-For given parameters, the coefficients are a least-squares solution. The residual is then a function
-of the parameters alone. It is minimized on a grid of values in the scale of the data and then by
+For given parameters, the coefficients are a least-squares solution, so the residual is a function
+of the parameters alone. It is minimized on a grid of values on the scale of the data, and then by
 Gauss-Newton steps. Constants of equations with a mass matrix start at the values that best satisfy
 the implicit form.
 """
@@ -81,10 +81,12 @@ def estimate_parameters(
     bounds: Mapping[str, tuple[float, float]],
     knowledge: Knowledge | None = None,
 ) -> FeatureMap:
-    """Return the features with the parameters that minimize the residual of the terms in `support`.
+    """Return the features with the parameters that minimize the residual of the terms in
+    `support`.
 
     Parameters of other terms keep their values, or get initial values. A parameter without bounds
-    is positive. Known and tied coefficients are respected; bounds of coefficients are not.
+    is positive. Given values and relations of coefficients are satisfied; bounds on coefficients
+    are ignored.
     """
     known = knowledge or Knowledge.none((len(support), len(features.terms)))
     problem = VariableProjection(features, rows, known.with_support(support), known)
@@ -113,7 +115,7 @@ def estimate_parameters(
     if min_error >= limits.NOT_FINITE_RESIDUAL**2:
         raise InputError(
             f"The terms {[features.names[k] for k in problem.terms]} are not finite on the data "
-            f"for any value tried of {', '.join(features.parameters)}. Give bounds, as in "
+            f"for any tested value of {', '.join(features.parameters)}. Give bounds, as in "
             f"Terms([...], bounds={{'{features.parameters[0]}': (0.1, 10)}})."
         )
     return features.with_values(best)
@@ -121,7 +123,7 @@ def estimate_parameters(
 
 @final
 class VariableProjection:
-    """Least-squares residual as a function of the parameters."""
+    """The least-squares residual as a function of the parameters."""
 
     def __init__(self, features: FeatureMap, rows: AnyRows, support: Mask, known: Knowledge):
         self.features = features
@@ -145,8 +147,10 @@ class VariableProjection:
         return self.rows.evaluate(features, self._all_rows)
 
     def __call__(self, values: Float[np.ndarray, " q"]) -> Float[np.ndarray, " R"]:
-        """Return the concatenated residuals of all targets. If terms are not finite, return large
-        values."""
+        """Return the concatenated residuals of all targets.
+
+        They are large where terms are not finite.
+        """
         phi = self._fixed
         phi[:, self.terms] = self.rows.evaluate(
             self.features.with_values(values).only(self.terms.tolist()), self._all_rows
@@ -175,7 +179,7 @@ class VariableProjection:
 
 
 def _single(equation: int, support: Bool[np.ndarray, " K"]) -> Group:
-    """Return an equation without prior knowledge as a group."""
+    """Return a group that consists of one equation without prior knowledge."""
     terms = np.flatnonzero(support)
     atoms = np.eye(len(support))[:, terms][None]
     none, free = np.zeros(len(terms), dtype=bool), np.tile([[-np.inf], [np.inf]], len(terms))
@@ -185,7 +189,7 @@ def _single(equation: int, support: Bool[np.ndarray, " K"]) -> Group:
 def parameter_grids(
     features: FeatureMap, rows: AnyRows, bounds: Mapping[str, tuple[float, float]]
 ) -> list[Float[np.ndarray, " g"]]:
-    """Return initial values of each parameter. Without bounds, a parameter is positive."""
+    """Return initial values of each parameter. A parameter without bounds is positive."""
     low, high = _ranges(features, bounds)
     return [_grid(features, rows, i, low[i], high[i]) for i in range(len(features.parameters))]
 
@@ -200,8 +204,11 @@ def _ranges(
 def _grid(
     features: FeatureMap, rows: AnyRows, index: int, low: float, high: float
 ) -> Float[np.ndarray, " g"]:
-    """Return initial values within the bounds: multiples of 1, and of the sizes of the variables
-    that appear with the parameter and their inverses, with both signs."""
+    """Return initial values within the bounds.
+
+    They are multiples of 1, and of the sizes (and inverse sizes) of the variables that appear with
+    the parameter, with both signs.
+    """
     name = features.parameters[index]
     beside = frozenset().union(
         *(variables_of(term) for term in features.terms if name in parameters_of(term))
@@ -221,7 +228,10 @@ def _grid(
 
 def _frequencies(features: FeatureMap, rows: AnyRows, name: str) -> list[Float[np.ndarray, " f"]]:
     """Return frequencies inside sines and cosines, spaced by a quarter turn over the range of the
-    variable, because least squares has many local minima."""
+    variable.
+
+    Least squares has many local minima in between.
+    """
     low, high = rows.extent.range
     spans = {
         float(high[v] - low[v])
@@ -261,7 +271,7 @@ def _local_minimum(
     low: Float[np.ndarray, " q"],
     high: Float[np.ndarray, " q"],
 ) -> tuple[Float[np.ndarray, " q"], float]:
-    """Return the nearest minimum and its sum of squares."""
+    """Return the nearest minimum, and the sum of squares there."""
     from scipy.optimize import least_squares
 
     def residuals(free_values: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Relations between constants per run and quantities that are constant within each run.
+"""Find relations between constants per run and covariates.
 
 The estimate y_r from run r has the standard error s_r. A relation g predicts the estimates up to a
 scatter, whose variance is added to s_r**2. Forms are compared by their likelihoods, with a price
@@ -22,7 +22,7 @@ from . import _limits as limits
 
 @final
 class _Shape(NamedTuple):
-    """A form, its covariates and, for powers, their exponents."""
+    """A form of a relation: its kind, its covariates and, for powers, their exponents."""
 
     form: Form
     columns: tuple[int, ...]
@@ -36,7 +36,7 @@ class _Shape(NamedTuple):
 
 @final
 class _Match(NamedTuple):
-    """A relation matched to runs: its constants, scatter and log-likelihood."""
+    """A relation matched to runs: its constants, its scatter and its log-likelihood."""
 
     shape: _Shape
     values: Float[np.ndarray, " k"]
@@ -53,9 +53,11 @@ def find_relation(
     covariates: Float[np.ndarray, "R q"],
     names: Sequence[str],
 ) -> Relation | None:
-    """Return the relation of these estimates to covariates, or None if no form is clearly better
-    than a constant and predicts left-out runs better. Runs with an unknown value or covariate are
-    ignored."""
+    """Return the relation of these estimates to covariates, or None.
+
+    A relation must be clearly better than a constant and must predict left-out runs better. Runs
+    with an unknown value or covariate are ignored.
+    """
     is_known = np.isfinite(y) & np.isfinite(std) & (std > 0)
     best: tuple[float, _Match, Bool[np.ndarray, " R"]] | None = None
     shapes = list(_shapes(covariates))
@@ -97,7 +99,7 @@ def _shapes(covariates: Float[np.ndarray, "R q"]) -> Iterator[_Shape]:
 
 @final
 class _Runs(NamedTuple):
-    """Estimates, their standard errors and covariates of runs."""
+    """Estimates, standard errors and covariates of runs."""
 
     y: Float[np.ndarray, " R"]
     std: Float[np.ndarray, " R"]
@@ -105,7 +107,7 @@ class _Runs(NamedTuple):
 
     @property
     def is_relative(self) -> bool:
-        """Whether the scatter is relative, which requires that all constants have the same sign."""
+        """Whether the scatter is relative. This requires that all constants have the same sign."""
         return bool((self.y > 0).all() or (self.y < 0).all())
 
     def only(self, rows: Bool[np.ndarray, " R"]) -> "_Runs":
@@ -167,8 +169,10 @@ class _Runs(NamedTuple):
         return np.array([a * np.exp(-b * center), b])
 
     def relation(self, match: _Match, names: Sequence[str]) -> Relation | None:
-        """Return the relation with intervals and tests, or None if it predicts left-out runs worse
-        than the mean of the other runs does."""
+        """Return the relation with intervals and tests.
+
+        Return None if the mean of the other runs predicts left-out runs better.
+        """
         shape, count = match.shape, match.shape.size
         freedom = len(self.y) - count
         value = self.at(shape, match.values)
@@ -210,8 +214,12 @@ class _Runs(NamedTuple):
     def _left_out_errors(
         self, shape: _Shape, variance: Float[np.ndarray, " R"]
     ) -> tuple[float, float]:
-        """Return the root mean square errors with which the relation and the mean predict runs that
-        are left out one at a time. Errors are relative to the mean size of the constant."""
+        """Return the root mean square errors of predictions for runs that are left out one at a
+        time.
+
+        The first is the error of the relation, the second that of the mean. Both are relative to
+        the mean size of the constant.
+        """
         errors = []
         for run in range(len(self.y)):
             rows = np.arange(len(self.y)) != run

@@ -1,4 +1,4 @@
-"""Fit of rows: task -> terms -> solution -> certificate and gate -> `Fit`."""
+"""Fit rows: task, terms, solution, then certificate and gate give a `Fit`."""
 
 import warnings
 from collections.abc import Mapping, Sequence
@@ -62,7 +62,8 @@ def fit_all(recipes: Sequence[Recipe], observed: AnyRows) -> list[Fit]:
     chosen = [choose_terms(recipe, task) for recipe, task in zip(recipes, tasks, strict=True)]
     solutions = first.solver.solve_all([task for task, _ in chosen])
     for recipe, (task, _), solution in zip(recipes, chosen, solutions, strict=True):
-        if recipe.physics is None or not recipe.physics.per_run:  # else runs may have few samples
+        # with constants per run, runs may have few samples
+        if recipe.physics is None or not recipe.physics.per_run:
             warn_of_contradictions(task, solution)
     return [
         finish(recipe, task, solution, selection)
@@ -99,9 +100,10 @@ def prepare(recipe: Recipe, observed: AnyRows) -> Task:
 
 
 def check_not_tiny(task: Task) -> None:
-    """Raise an error if a term or a target is not zero, but its squares are rounded to zero.
+    """Raise an error if the squares of a nonzero term or target are rounded to zero.
 
-    A product that is itself rounded to zero, such as x**4 for x = 1e-90, is found in larger units.
+    A product that is itself rounded to zero, such as x**4 for x = 1e-90, is evaluated in larger
+    units.
     """
     sample, features = task.observed.extent.sample, task.features
     points = sample[:: max(len(sample) // limits.SIZE_ROWS, 1)]
@@ -138,14 +140,16 @@ def knowledge_of(
     given: Mapping[int, int],
     clock: int | None,
 ) -> Knowledge:
-    """Return the coefficient knowledge in a recipe's physics, for these columns and equations."""
+    """Return the knowledge on coefficients in a recipe's physics, for these columns and
+    equations.
+    """
     return bind_physics(recipe.physics, recipe.library, names, outputs, given, clock).knowledge
 
 
 def residual_basis(
     recipe: Recipe, observed: AnyRows, symmetries: Symmetries | None
 ) -> AbstractBasis:
-    """Return the basis functions of the residual, with the known symmetries."""
+    """Return the basis functions of the residual. They satisfy the known symmetries."""
     rng = np.random.default_rng(int(recipe.seed))
     extent = observed.extent
     ignored = ~extent.varies
@@ -154,7 +158,7 @@ def residual_basis(
     if recipe.physics is not None:
         ignored |= np.isin(observed.names, recipe.physics.per_run)
     if symmetries is None or not symmetries.any:
-        # chunks change the order of summation, which a ridge of 1e-12 would amplify
+        # the order of summation depends on chunks, and a ridge of 1e-12 would amplify its effect
         mean, std = (_rounded(values) for values in (extent.mean, extent.std))
         basis = recipe.augmentation.init(mean, std, rng=rng)
         return basis.mask_inputs(ignored)
@@ -164,17 +168,20 @@ def residual_basis(
 
 
 def _rounded(values: Float[np.ndarray, " V"]) -> Float[np.ndarray, " V"]:
-    """Return the values rounded to ten digits. The rounding is the same in units that differ by a
-    power of two."""
+    """Return the values rounded to ten digits.
+
+    Rounding is the same in units that differ by a power of two.
+    """
     mantissa, power = np.frexp(values)
     return np.ldexp(np.round(np.ldexp(mantissa, limits.SCALE_BITS)), power - limits.SCALE_BITS)
 
 
 def choose_terms(recipe: Recipe, task: Task) -> tuple[Task, SelectionResult | None]:
-    """Return the task with the selected terms, and the selection (None if the recipe has none).
+    """Return the task with the selected terms, and the selection, or None if the recipe has
+    none.
 
-    The L1 norm is dropped, because it would select terms again. In the default library, sines and
-    cosines are candidates only for angles, or if the data clearly prefer them.
+    The L1 norm is dropped, because it would select terms again. Sines and cosines of the default
+    library are candidates only for angles, or if the data clearly prefer them.
     """
     task = with_parameters(recipe, task, task.support)
     if recipe.selection is None:
@@ -188,7 +195,7 @@ def choose_terms(recipe: Recipe, task: Task) -> tuple[Task, SelectionResult | No
         selection, left_out = choose_default_terms(task, recipe.units, select)
     else:
         selection = _selected(recipe, task)
-    if task.features.parameters:  # estimate them again, with the selected terms only
+    if task.features.parameters:  # again, with only the selected terms
         task = with_parameters(recipe, task, selection.support)
         candidates = replace(task, support=task.support & ~left_out)
         selection = _selected(recipe, candidates)
@@ -204,14 +211,14 @@ def choose_terms(recipe: Recipe, task: Task) -> tuple[Task, SelectionResult | No
 
 
 def _selected(recipe: Recipe, task: Task) -> SelectionResult:
-    """Return the recipe's selection, with the required terms added."""
+    """Return the recipe's selection with the required terms added."""
     assert recipe.selection is not None
     selection = recipe.selection.select(task)
     return replace(selection, support=task.known.with_support(selection.support))
 
 
 def with_parameters(recipe: Recipe, task: Task, support: Mask) -> Task:
-    """Return the task with the parameters inside the terms of `support` estimated."""
+    """Return the task with estimates of the parameters inside the terms of `support`."""
     if not task.features.parameters:
         return task
     rows = task.linear_rows("A parameter inside a term")
@@ -223,7 +230,7 @@ def with_parameters(recipe: Recipe, task: Task, support: Mask) -> Task:
 def finish(
     recipe: Recipe, task: Task, solution: Solution, selection: SelectionResult | None
 ) -> Fit:
-    """Return the fit of a solution, with its certificate and gate."""
+    """Return the fit of a solution with its certificate and gate."""
     solution = apply_constraints(solution, task.known)
     result = solution.result if selection is None else solution.result.within(task.features.mask)
     certificate = certify(
@@ -251,13 +258,16 @@ def finish(
 
 
 def _region(gate: Gate, task: Task, field: HybridField) -> Region:
-    """Return the region of the training data and of their images under known symmetries."""
+    """Return the region of the training data, and of their images under known symmetries."""
     observed, symmetries = task.observed, task.known.symmetries
     clock = observed.time_index
     periods = np.zeros(0) if symmetries is None or not symmetries.any else symmetries.periods
 
     def points_of(rows: Rows) -> Float[np.ndarray, "M V"]:
-        """Return the points modulo periods and without time, which is not a distance."""
+        """Return the points with periodic variables reduced by their periods.
+
+        Time is left out, because it has no meaningful distance.
+        """
         points = rows.points
         if clock is not None:
             points = np.array(points)
@@ -284,8 +294,9 @@ def _region(gate: Gate, task: Task, field: HybridField) -> Region:
 
 
 def warn_of_contradictions(task: Task, solution: Solution) -> None:
-    """Warn of given equations and symmetries with a large residual that the library explains
-    without them."""
+    """Warn about given equations and symmetries with a large residual that the library alone
+    explains.
+    """
     known = task.known
     if task.linear is None or not known.beyond(task.given):
         return
@@ -298,7 +309,7 @@ def warn_of_contradictions(task: Task, solution: Solution) -> None:
             continue
         free = _unexplained(library, terms, c) / size
         moments, fit = solution.result.moments, solution.result.equations[c]
-        # allow for the part of the residual that further training would remove
+        # subtract the part of the residual that further training would remove
         untrained = 0.0 if solution.training is None else fit.duality_gap / float(moments.yy[c])
         if c in known.complete:
             w = known.low[c] if c in known.given_equations else solution.coefficients[c]
@@ -318,7 +329,7 @@ def warn_of_contradictions(task: Task, solution: Solution) -> None:
 
 
 def _unexplained(library: Moments, terms: np.ndarray, equation: int) -> float:
-    """Return |y - Phi w|^2 of a least-squares fit with these terms."""
+    """Return the squared error |y - Phi w|^2 of a least-squares fit with these terms."""
     w = np.zeros(library.n_features)
     A = library.A[np.ix_(terms, terms)]
     w[terms] = QuadraticProblem(A, library.a[terms, equation]).solve()
@@ -328,7 +339,7 @@ def _unexplained(library: Moments, terms: np.ndarray, equation: int) -> float:
 def _warn(knowledge: str, name: str, error: float, free: float, advice: str) -> None:
     warnings.warn(
         f"The data contradict {knowledge}: {_percent(error)} of the mean square of {name}' is "
-        f"unexplained with it, and {_percent(free)} by the library without it. {advice}",
+        f"unexplained with it, but only {_percent(free)} by the library without it. {advice}",
         DataWarning,
         stacklevel=6,
     )

@@ -1,4 +1,4 @@
-"""Joint uncertainty of the constants of a fit, estimated from rows."""
+"""Estimate the joint uncertainty of the constants of a fit from rows."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -20,7 +20,7 @@ from ._route import knowledge_of
 
 
 def with_row_uncertainty(recipe: Recipe, fit: Fit, observed: AnyRows) -> Fit:
-    """Return the fit with the uncertainty from rows, if trajectories do not provide it."""
+    """Return the fit with the uncertainty from rows, unless trajectories provide it."""
     is_refined = fit.refinement is not None and fit.refinement.kept
     evidence = None if fit.selection is None else fit.selection.evidence
     if (
@@ -43,21 +43,23 @@ def row_uncertainty(
     bounds: Mapping[str, tuple[float, float]],
     evidence: SelectionEvidence | None,
 ) -> Uncertainty | None:
-    """Return the joint covariance of coefficients and inner parameters by least squares on rows, or
-    None if there are too few groups.
+    """Return the joint covariance of coefficients and inner parameters, by least squares on rows.
 
-    Let J be the derivatives of the targets with respect to all constants and r the residuals. Each
+    Return None if there are too few groups.
+
+    Let J be the derivatives of the targets with respect to all constants, and r the residuals. Each
     group g of rows, a run or a stretch, has H_g = J_g'J_g and s_g = J_g'r_g. Without the group, the
-    constants would change by d_g = -(H - H_g)^-1 s_g, and the covariance is
-    (G - 1)/G sum_g (d_g - d)(d_g - d)'. [delete-a-group jackknife; Efron 1982]
+    constants would change by d_g = -(H - H_g)^-1 s_g, and the covariance is (G - 1)/G sum_g (d_g -
+    d)(d_g - d)'. [delete-a-group jackknife; Efron 1982]
 
-    Groups do not reveal an error common to all of them, such as the error of estimated derivatives,
-    whose formula underestimates the same peaks in every run. This known error e = |y - y_true|
-    changes constants by at most e sqrt(diag H^-1) (Cauchy and Schwarz). `DERIVATIVE_ERROR_SHARE` of
-    this bound is added as a standard error. The errors of windows are noise, which groups reveal.
+    Groups do not reveal an error that all of them share. One example is the error of estimated
+    derivatives, whose formula underestimates the same peaks in every run. This known error e = |y -
+    y_true| changes constants by at most e sqrt(diag H^-1) (Cauchy and Schwarz).
+    `DERIVATIVE_ERROR_SHARE` of this bound is added as a standard error. The errors of windows are
+    noise, which groups do reveal.
 
-    The moments come from the selection (`evidence`), or from another pass over the rows if terms
-    have parameters.
+    The moments come from the selection (`evidence`) or, if terms have parameters, from another pass
+    over the rows.
     """
     constants = Constants.of(field, tuple(rows.given), residual=False, knowledge=known)
     if not constants.count or (evidence is not None and not evidence.can_be_resampled):
@@ -93,7 +95,9 @@ def row_uncertainty(
 
 @final
 class _Moments:
-    """Moments of each group: terms in use, their parameter derivatives, and targets."""
+    """Moments of each group: of the terms in use, their derivatives by parameters, and the
+    targets.
+    """
 
     def __init__(
         self,
@@ -130,7 +134,7 @@ class _Moments:
     def normal_equations(
         self,
     ) -> tuple[Float[np.ndarray, "G P P"], Float[np.ndarray, "G P"]]:
-        """Return H_g and s_g, with each equation in units of its target."""
+        """Return H_g and s_g. Each equation is in units of its target."""
         coefficients, constants = np.asarray(self._field.coefficients), self._constants
         squares = np.diagonal(self._totals.sum(axis=0))[self._width :]
         size = self._totals.shape[-1]
@@ -157,8 +161,10 @@ class _Moments:
     def derivative_errors(
         self, H: Float[np.ndarray, "P P"], rows: AnyRows
     ) -> Float[np.ndarray, "P P"]:
-        """Return the covariance due to errors of the targets, with each equation in units of its
-        target."""
+        """Return the covariance due to errors of the targets.
+
+        Each equation is in units of its target.
+        """
         squares = np.diagonal(self._totals.sum(axis=0))[self._width :]
         error = rows.target_mse * len(rows) / np.where(squares > 0, squares, 1.0)
         constants = self._constants
@@ -177,15 +183,17 @@ class _Moments:
 def _group_influence(
     H: Float[np.ndarray, "G P P"], scores: Float[np.ndarray, "G P"]
 ) -> Float[np.ndarray, "G P"]:
-    """Return the change of the constants when each group is left out."""
+    """Return the change of the constants if each group is left out."""
     return -_solved(H.sum(axis=0) - H, scores)
 
 
 def _solved(
     H: Float[np.ndarray, "G P P"], right: Float[np.ndarray, "G P"]
 ) -> Float[np.ndarray, "G P"]:
-    """Return H^-1 times the right-hand sides. The result does not depend on units, and is zero in
-    directions without information."""
+    """Return H^-1 times the right-hand sides.
+
+    The result does not depend on units, and is zero in directions without information.
+    """
     diagonal = np.diagonal(H, axis1=1, axis2=2)
     scale = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
     scaled = H / (scale[:, :, None] * scale[:, None, :])

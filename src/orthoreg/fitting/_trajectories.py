@@ -1,4 +1,4 @@
-"""Fit of runs in time: terms and constants from trajectories, and a residual only if it helps."""
+"""Fit runs in time: terms and constants from trajectories, and a residual only if it helps."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -28,12 +28,12 @@ from ._route import finish, fit, knowledge_of, prepare
 def fit_runs(recipe: Recipe, rows: AnyRows, runs: TrainingRuns) -> Fit:
     """Return the fit of a recipe to runs in time.
 
-    For noisy or coarsely sampled data, noisy maps and constants inside terms, the terms and
-    constants are chosen so that trajectories follow the runs, and a residual is fitted only if the
-    equations alone leave more than noise. The residual is dropped if it makes held-out forecasts
-    worse. Constants of equations with a mass matrix are also matched to trajectories, because
-    derivatives hide weak effects such as friction. If the equations leave more than noise and held
-    inputs improve the trajectories, the fit is repeated with held inputs.
+    For noisy or coarsely sampled data, noisy maps and constants inside terms, terms and constants
+    are chosen such that trajectories follow the runs. A residual is fitted only if the misfit of
+    the equations exceeds the noise, and dropped if it makes held-out forecasts worse. Constants of
+    equations with a mass matrix are also matched to trajectories, because derivatives hide weak
+    effects such as friction. If the misfit exceeds the noise and held inputs improve the
+    trajectories, the fit is repeated with held inputs.
     """
     return _RunsFit(recipe, rows, runs).run()
 
@@ -62,12 +62,13 @@ class _RunsFit:
 
     @property
     def _follows_runs(self) -> bool:
-        """Whether trajectories choose the terms."""
+        """Return whether trajectories choose the terms."""
         data = self.runs.data
         if data.hidden or data.discrete:
             return bool(data.hidden) or self._is_noisy_map
         has_steps = Interpolation.hold in self.runs.interpolation.values()
-        # errors of derivatives bias constants inside terms, and other terms would compensate for it
+        # errors of derivatives bias constants inside terms, and other terms would compensate for
+        # this
         has_parameters = bool(prepare(self.recipe, self.rows).features.parameters)
         return has_parameters or self.rows.windows is not None or has_steps or is_coarse(data)
 
@@ -100,12 +101,12 @@ class _RunsFit:
         return self._refined(result, choice, has_jumps)
 
     def _chosen_structure(self, fit: Fit) -> StructureChoice | None:
-        """Return the equations whose trajectories follow the runs best.
+        """Return the equations whose trajectories best follow the runs, or None.
 
-        If these equations also leave more than noise, the terms of the fit are kept, because they
-        extrapolate better than approximations of a missing term. If the misfit is large, the result
-        is None, because matching would distort the constants of correct equations. Equations that
-        are given completely are always matched.
+        If the misfit of these equations also exceeds the noise, the terms of the fit are kept,
+        because they extrapolate better than approximations of a missing term. If the misfit is
+        large, the result is None, because matching would distort the constants of correct
+        equations. Equations that are given completely are always matched.
         """
         equations, data = fit.field.without_residual(), self.runs.data
         choice = choose_structure(
@@ -126,8 +127,10 @@ class _RunsFit:
         return replace(choice, field=equations, inclusion=None)
 
     def _held_inputs(self, fit: Fit) -> tuple[str, ...]:
-        """Return the inputs that are held between rows according to trajectories of the equations.
-        Equations with jumps or a mass matrix are not compared."""
+        """Return the inputs that are held between rows, according to trajectories of the equations.
+
+        Equations with jumps or a mass matrix are not compared.
+        """
         equations = fit.field.without_residual()
         if self.known.systems or switching_terms(equations):
             return ()
@@ -140,7 +143,7 @@ class _RunsFit:
         )
 
     def _with_useful_residual(self, fit: Fit) -> Fit:
-        """Return the fit without its residual if it makes held-out forecasts worse."""
+        """Return the fit, without its residual if that makes held-out forecasts worse."""
         is_weak = self.rows.windows is not None
         is_noisy = self._is_noisy_map or (is_weak and self.runs.data.plan.is_noisy)
         has_residual = bool(np.any(np.asarray(fit.field.weights)))
@@ -149,9 +152,11 @@ class _RunsFit:
         return fit
 
     def _refined(self, fit: Fit, choice: StructureChoice | None, has_jumps: bool) -> Fit:
-        """Return the fit with constants refined on whole runs. Constants are refined only if the
-        fit has no residual, and if its terms were chosen by trajectories, have jumps, or belong to
-        equations with a mass matrix."""
+        """Return the fit with constants refined on whole runs.
+
+        Constants are refined only if the fit has no residual, and if its terms were chosen by
+        trajectories, have jumps, or belong to equations with a mass matrix.
+        """
         start, data = fit.field, self.runs.data
         has_residual = bool(np.any(np.asarray(start.weights)))
         if not has_residual and choice is not None:
@@ -175,7 +180,7 @@ class _RunsFit:
         return replace(refined, refinement=refinement, inclusion=inclusion)
 
     def _with_field(self, fit: Fit, field: HybridField) -> Fit:
-        """Return the fit with another field and the certificate of that field."""
+        """Return the fit with another field, and with the certificate of that field."""
         if field is fit.field:
             return fit
         certificate = certify(
@@ -186,8 +191,10 @@ class _RunsFit:
 
 
 def candidate_terms(fit: Fit) -> Mask:
-    """Return the candidate terms of each equation. Terms that jump are not candidates, because
-    linearized trajectories ignore jumps."""
+    """Return a mask of the candidate terms of each equation.
+
+    Terms that jump are not candidates, because linearized trajectories ignore jumps.
+    """
     features = fit.field.features
     left_out = () if fit.selection is None else fit.selection.left_out
     names = [*left_out, *jumping_terms(features)]
@@ -200,8 +207,9 @@ def residual_forecasts(
     """Return whether to keep the residual, judged by forecasts of held-out runs or of the end of a
     single run.
 
-    With a residual fitted to the remaining rows, forecasts must be no worse, or better if rows are
-    noisy. With too few rows to decide, the residual is kept only for clean rows.
+    The forecasts use a residual fitted to the remaining rows. They must be no worse with the
+    residual than without it, or better if rows are noisy. With too few rows to decide, the residual
+    is kept only for clean rows.
     """
     data = _sample(runs.data)
     held_out = held_out_rows(_as_rows(data), limits.RESIDUAL_HELD_OUT_SHARE)
@@ -227,7 +235,7 @@ def _as_rows(data: Dataset) -> Rows:
 
 
 def _sample(data: Dataset) -> Dataset:
-    """Return a subset of whole runs, or the end of a single run."""
+    """Return a sample of whole runs, or the end of a single run."""
     sample = data.sample.subsample(limits.MAX_ROWS_RESIDUAL_TEST, 2)
     if sample.n_runs > 1:
         return sample

@@ -1,7 +1,7 @@
-"""Updates of a fit with new data, without the old data, and the detection of drift.
+"""Update a fit with new data, without the old data, and detect drift.
 
-An update does not change the terms, the residual and its gate, nor, if the fit is from rows, the
-inner parameters.
+An update does not change the terms, the residual and its gate. If the fit is from rows, it does not
+change the inner parameters either.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,11 +24,11 @@ from ._adapt import constrained_coefficients
 @final
 @dataclass(frozen=True, eq=False)
 class RowRecord:
-    """Sums of products of the terms over the old rows, which replace these rows in an update.
+    """Sums of products of the terms over the old rows, which represent these rows in an update.
 
-    gram[i, j] = sum over rows of theta_i theta_j, for the `terms` in use. Least squares on old and
-    new rows then has the solution w + (gram + new gram)^-1 s, where s = sum theta (y - f) is a sum
-    over the new rows alone.
+    gram[i, j] is the sum over rows of theta_i theta_j, for the `terms` in use. Least squares on old
+    and new rows then has the solution w + (gram + new gram)^-1 s, where s = sum theta (y - f) is a
+    sum over the new rows only.
     """
 
     terms: tuple[int, ...]
@@ -47,7 +47,10 @@ class RowRecord:
 @final
 class Change(NamedTuple):
     """A constant before an update, its value in the new data, and the difference in standard
-    errors. `unit` is empty if it is unknown or that of a pure number."""
+    errors.
+
+    `unit` is '' if it is unknown or that of a pure number.
+    """
 
     name: str
     before: float
@@ -71,8 +74,8 @@ class Drift:
     `p_value` is the probability of a difference of this size if the constants are unchanged.
     `detected` is true if it is below `level`, the significance level of this update. The j-th
     update has the fraction 6 / (pi j)^2 of `limits.DRIFT_LEVEL`, so that the probability of any
-    false alarm in all updates together is at most `limits.DRIFT_LEVEL`. If drift is detected,
-    `changes` are the constants that differ most.
+    false alarm over all updates is at most `limits.DRIFT_LEVEL`. If drift is detected, `changes`
+    are the constants that differ most.
     """
 
     detected: bool
@@ -95,7 +98,7 @@ class Drift:
 
     @property
     def advice(self) -> str:
-        """What to do about drift; empty if there is none."""
+        """Advice on what to do about drift, or '' if there is none."""
         if not self.detected:
             return ""
         return (
@@ -120,9 +123,11 @@ class Drift:
 
 @final
 class Updated(NamedTuple):
-    """A field with updated constants, their uncertainty, the estimates from the new data alone, the
-    sums for the next update, and the test of drift as (p value, change, covariance of the
-    change)."""
+    """A field with updated constants.
+
+    It comes with the uncertainty of the constants, the estimates from the new data alone, the sums
+    for the next update, and the test of drift as (p value, change, covariance of the change).
+    """
 
     field: HybridField
     uncertainty: Uncertainty | None
@@ -133,8 +138,10 @@ class Updated(NamedTuple):
 
 
 def drift_level(update: int) -> float:
-    """Return the significance level of the j-th update. The levels of all updates add up to
-    `DRIFT_LEVEL`."""
+    """Return the significance level of the j-th update.
+
+    The levels of all updates add up to `DRIFT_LEVEL`.
+    """
     return limits.DRIFT_LEVEL * 6 / (np.pi * update) ** 2
 
 
@@ -198,15 +205,17 @@ def _stretches(field: HybridField, used: np.ndarray, rows: AnyRows) -> list[Mome
 def _score(
     part: Moments, w: Float[np.ndarray, " k"], chosen: np.ndarray, c: int
 ) -> Float[np.ndarray, " j"]:
-    """Return sum theta (y - f) over a stretch."""
+    """Return the sum of theta (y - f) over a stretch."""
     return part.count * (part.a[chosen, c] - part.B[chosen, c] - part.A[chosen] @ w)
 
 
 def _solved(
     matrix: Float[np.ndarray, "k k"], right: Float[np.ndarray, " k"]
 ) -> Float[np.ndarray, " k"]:
-    """Return matrix^-1 right, with zero in directions without information. The result does not
-    depend on units."""
+    """Return matrix^-1 right, with zero in directions without information.
+
+    The result does not depend on units.
+    """
     scale = np.sqrt(np.where(np.diag(matrix) > 0, np.diag(matrix), 1.0))
     values, axes = np.linalg.eigh(matrix / np.outer(scale, scale))
     known = values > limits.UNEXCITED_EIGENVALUE * max(values.max(initial=0.0), 1e-300)
@@ -217,8 +226,10 @@ def _solved(
 def _within_constraints(
     known: Knowledge, new: Float[np.ndarray, "c K"], used: np.ndarray, moments: Moments
 ) -> Float[np.ndarray, "c K"]:
-    """Return the coefficients that satisfy given values, relations and bounds and whose values on
-    all rows are closest to those of the new coefficients."""
+    """Return the coefficients that satisfy given values, relations and bounds.
+
+    Among these, their values on all rows are closest to those of the new coefficients.
+    """
     size = new.shape[1]
     total = np.zeros((size + len(new),) * 2)
     total[np.ix_(used, used)] = moments.total
@@ -234,9 +245,12 @@ def _drift_of_rows(
     places: Sequence[tuple[int, int]],
     before: Sequence[np.ndarray],
 ) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
-    """Return the p value of drift, the change of each constant in the new rows alone, its
-    covariance, and the noise variance per independent row of each equation. `errors` are the known
-    squared errors of the targets, which stretches do not reveal."""
+    """Return the test of drift.
+
+    This is the p value, the change of each constant in the new rows alone, its covariance, and the
+    noise variance per independent row of each equation. `errors` are the known squared errors of
+    the targets, which stretches do not reveal.
+    """
     changes, variances, noise = [], [], []
     for by_stretch, grams, error, old in zip(scores, blocks, errors, before, strict=True):
         gram, total = grams.sum(axis=0), by_stretch.sum(axis=0)
@@ -288,7 +302,7 @@ def _covariance_at(
 def _p_value(
     change: Float[np.ndarray, " k"], covariance: Float[np.ndarray, "k k"], freedom: float
 ) -> float:
-    """Return the probability of such a change, by the F distribution."""
+    """Return the probability of a change of this size, by the F distribution."""
     from scipy.stats import f
 
     statistic = float(change @ _solved(covariance, change))
@@ -306,8 +320,10 @@ def _with_rows(
     new: Float[np.ndarray, "c K"],
     decay: float,
 ) -> Uncertainty | None:
-    """Return the uncertainty of the updated coefficients, which follows from the sum of the
-    information in the old and the new rows."""
+    """Return the uncertainty of the updated coefficients.
+
+    It follows from the sum of the information in the old and the new rows.
+    """
     if estimates is None or not np.isfinite(noise).all() or not (noise > 0).all():
         return None
     index = {place: i for i, place in enumerate(estimates.places)}
@@ -336,7 +352,7 @@ def updated_from_trajectories(
 ) -> Updated:
     """Return the constants that best agree with the new runs and the old estimates.
 
-    The constants are matched to the new runs alone, and both estimates are averaged with weights
+    The constants are matched to the new runs alone. Both estimates are then averaged with weights
     from their covariances: w + C (C + C_new)^-1 (w_new - w). Forgetting widens C.
     """
     alone = match_fixed_structure(field, data, interpolation, bounds, known)

@@ -1,4 +1,4 @@
-"""Conversion of runs to rows or segments: derivatives, integrals over windows, forecasts."""
+"""Convert runs to rows or segments: derivatives, integrals over windows, forecasts."""
 
 from ._differentiators import AbstractDifferentiator as AbstractDifferentiator
 from ._differentiators import Automatic as Automatic

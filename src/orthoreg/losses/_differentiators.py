@@ -1,4 +1,6 @@
-"""Derivatives of measured states: finite differences, sliding polynomials and smoothing splines."""
+"""Estimate derivatives of measured states by finite differences, sliding polynomials or smoothing
+splines.
+"""
 
 import abc
 from dataclasses import dataclass
@@ -34,7 +36,7 @@ class AbstractDifferentiator(abc.ABC):
         """Return the derivative of the states at each row."""
 
     def rule(self, data: Dataset) -> "AbstractDifferentiator":
-        """Return the rule used for these data: the differentiator itself, unless overridden."""
+        """Return the rule used for these data. By default, this is the differentiator itself."""
         return self
 
     def coarser(self) -> "AbstractDifferentiator | None":
@@ -44,10 +46,11 @@ class AbstractDifferentiator(abc.ABC):
     def systematic_error(
         self, data: Dataset, slopes: Float[np.ndarray, "N n"]
     ) -> Float[np.ndarray, " n"]:
-        """Return an estimate of the mean squared error of these slopes that is not due to noise.
+        """Return an estimate of the mean squared error of the slopes without the contribution of
+        noise.
 
-        The estimate is a quarter of the squared difference from the next coarser rule, or zero if
-        there is none.
+        The estimate is a quarter of the squared difference from the next coarser rule, or zero
+        without such a rule.
         """
         coarser = self.coarser()
         if coarser is None or data.run_lengths.min() < coarser.min_points:
@@ -58,7 +61,7 @@ class AbstractDifferentiator(abc.ABC):
         return np.vecdot(difference.T, difference.T) / (4 * sample.n_samples)
 
     def __call__(self, data: Dataset) -> Dataset:
-        """Return the dataset with derivatives."""
+        """Return the dataset with estimated derivatives."""
         check_lengths(data, self.min_points, self)
         return data.with_derivatives(self.slopes(data))
 
@@ -78,7 +81,7 @@ def check_lengths(data: Dataset, min_points: int, differentiator: object) -> Non
 
 
 def check_equal_steps(data: Dataset, differentiator: object) -> None:
-    """Raise an error if the time steps of a run differ."""
+    """Raise an error if the time steps within a run differ."""
     unequal = np.flatnonzero(~data.has_equal_steps())
     if unequal.size:
         run = int(unequal[0])
@@ -144,7 +147,8 @@ class SavitzkyGolay(AbstractSlidingPolynomial):
 @final
 @dataclass(frozen=True)
 class LocalPolynomial(AbstractSlidingPolynomial):
-    """Savitzky-Golay for arbitrary steps: each row has its own fit on actual times.
+    """Slope of a polynomial fitted around each row, as in Savitzky-Golay but for arbitrary time
+    steps.
 
     Parameters
     ----------
@@ -200,7 +204,8 @@ class FiniteDifference(AbstractDifferentiator):
 @final
 @dataclass(frozen=True)
 class SmoothedFiniteDifference(AbstractDifferentiator):
-    """The paper's targets: Savitzky-Golay smoothing of the states, then second-order differences.
+    """The targets of the paper: Savitzky-Golay smoothing of the states, then second-order
+    differences.
 
     Requires equal steps.
 
@@ -249,12 +254,12 @@ class SmoothedFiniteDifference(AbstractDifferentiator):
 @final
 @dataclass(frozen=True)
 class Automatic(AbstractDifferentiator):
-    """The sliding polynomial (window and degree) that best predicts left-out points.
+    """The sliding polynomial whose window and degree best predict left-out points.
 
-    Clean data lead to short windows and high degrees, noisy data to long windows. Polynomials are
-    fitted on actual times if steps are unequal. `FiniteDifference` is used for runs of three or
-    four points, and for bursts of samples to which no polynomial can be fitted. Estimated states,
-    such as velocities, do not affect the choice.
+    Clean data lead to short windows and high degrees, noisy data to long windows. If steps are
+    unequal, polynomials are fitted on the actual times. `FiniteDifference` is used for runs of
+    three or four points, and for bursts of samples to which no polynomial can be fitted. Estimated
+    states, such as velocities, do not affect the choice.
 
     Examples
     --------
@@ -283,14 +288,14 @@ class Automatic(AbstractDifferentiator):
 @final
 @dataclass(frozen=True, eq=False)
 class ResolvedDifferentiator(AbstractDifferentiator):
-    """A rule chosen on a subset of the runs, with its systematic error there, for all runs."""
+    """A rule that was chosen on a sample of the runs, with its systematic error there."""
 
     chosen: AbstractDifferentiator
     error: Float[np.ndarray, " n"]
 
     @classmethod
     def on(cls, rule: AbstractDifferentiator, data: Dataset) -> "ResolvedDifferentiator":
-        """Return the rule used for these runs."""
+        """Return the rule chosen for these runs."""
         chosen = rule.rule(data)
         return cls(chosen, chosen.systematic_error(data, chosen.slopes(data)))
 
@@ -311,7 +316,7 @@ class ResolvedDifferentiator(AbstractDifferentiator):
 @final
 @dataclass(frozen=True)
 class LongAndShort(AbstractDifferentiator):
-    """A rule for runs that are long enough for it, and another rule for the others."""
+    """One rule for runs that are long enough for it, and another rule for shorter runs."""
 
     long: AbstractDifferentiator
     short: AbstractDifferentiator
@@ -354,8 +359,8 @@ class SmoothingSpline(AbstractDifferentiator):
     Parameters
     ----------
     smoothing
-        strength of smoothing; if None, the strength that best predicts held-out points is used for
-        each state and time grid.
+        strength of smoothing. If None, use for each state and time grid the strength that best
+        predicts held-out points.
 
     Examples
     --------
@@ -412,7 +417,7 @@ def choose_strength(times: Float[np.ndarray, " T"], values: Float[np.ndarray, "T
 
 
 def runs_by_grid(data: Dataset) -> list[np.ndarray]:
-    """Return run indices, grouped by equal times."""
+    """Return run indices in groups with equal times."""
     groups: dict[bytes, list[int]] = {}
     for run in range(data.n_runs):
         times = data.times[data.offsets[run] : data.offsets[run + 1]]

@@ -4,24 +4,30 @@ import numpy as np
 
 # -- derivatives or weak form --------------------------------------------------------------
 COARSE_DERIVATIVE_ERROR = 2e-3
-"""Root mean squares of a derivative. Derivatives of sparse samples with smaller errors are
-usable."""
+"""Error of a derivative, in root mean squares of the derivative, up to which derivatives of sparse
+samples are usable.
+"""
 MAX_ROWS_DERIVATIVE_ERROR = 20_000
-"""Maximum rows, in whole runs, for estimating this error."""
+"""Maximum number of rows, in whole runs, from which this error is estimated."""
 MIN_ROWS_WEAK_FORM = 40
-"""Rows of the median run. Shorter runs have too few windows to replace clean derivatives."""
+"""Minimum number of rows of the median run.
+
+Shorter runs have too few windows to replace clean derivatives.
+"""
 CONSTANT_STATE_CHANGE = 1e-10
-"""Relative change of a state over the longest run. Smaller changes are rounding errors: the state
-is constant."""
+"""Relative change of a state over the longest run below which changes are rounding errors and the
+state is constant.
+"""
 
 # -- velocities at rest --------------------------------------------------------------------
 REST_SPEED = 0.01
-"""Root mean squares of a velocity. Slower velocities may be at rest."""
+"""Speed, in root mean squares of a velocity, below which the velocity may be at rest."""
 MIN_ROWS_AT_REST = 5
-"""Minimum rows of a period of rest."""
+"""Minimum number of rows of a period of rest."""
 REST_TURNING_TIMES = 3.0
-"""Multiples of the time in which a velocity changes its sign. Minimum length of a period of
-rest."""
+"""Minimum length of a period of rest, as a multiple of the time in which the velocity changes its
+sign.
+"""
 REST_SHARES = (0.002, 0.02, 0.1)
 """Maximum fractions of rest in a window. The first fraction that leaves enough windows is used."""
 MIN_MOVING_WINDOWS = 0.2
@@ -29,8 +35,8 @@ MIN_MOVING_WINDOWS = 0.2
 
 # -- smoothing splines ---------------------------------------------------------------------
 SPLINE_FOLDS = 3
-"""Number of folds of held-out points for choosing the strength."""
+"""Number of folds of held-out points when the strength is chosen."""
 MIN_SPLINE_POINTS = 8
-"""Minimum points of a run. Five points, SciPy's minimum, remain if a third is held out."""
+"""Minimum number of points of a run. If a third is held out, five remain, SciPy's minimum."""
 SPLINE_STRENGTHS = 10.0 ** np.arange(-4, 9)
-"""Cubed mean time steps. Candidate strengths."""
+"""Candidate strengths of smoothing, in cubed mean time steps."""

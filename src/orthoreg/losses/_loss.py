@@ -1,4 +1,4 @@
-"""Losses: conversion of runs to rows or segments, and the error of a field on them.
+"""Losses convert runs to rows or segments, and measure the error of a field on them.
 
 `VectorField` compares a field with derivatives of the states. [eq:fit_loss_vf] `Informed` adds
 known equations as a soft constraint, as in the loss of a PINN.
@@ -26,7 +26,7 @@ from ._differentiators import (
 )
 
 Field = Callable[[Any], Any]
-"""Maps variables (B x V) to derivatives (B x c)."""
+"""A function from variables (B x V) to derivatives (B x c)."""
 
 
 @pytree()
@@ -35,8 +35,8 @@ Field = Callable[[Any], Any]
 class Segments:
     """B segments of runs, each with P observed points of state space.
 
-    `targets` belong to the points: derivatives, or the subsequent states for a prediction in time.
-    In the latter case, `steps` are the times until these states, and `inputs_after` the inputs
+    `targets` belong to the points: derivatives or, for a prediction in time, the following states.
+    For a prediction, `steps` are the times until these states, and `inputs_after` are the inputs
     there.
     """
 
@@ -50,22 +50,24 @@ class Segments:
 
 
 class AbstractLoss(abc.ABC):
-    """A data-fit term: the targets observed in runs, and the error of a field."""
+    """A data-fit term: the regression targets observed in runs, and the error of a field."""
 
     is_linear: ClassVar[bool]
     """Whether the loss is a linear least-squares problem on its rows."""
 
     def rule(self, data: Dataset) -> "AbstractLoss":
-        """Return the loss used for these data: the loss itself, unless overridden."""
+        """Return the loss used for these data. By default, this is the loss itself."""
         return self
 
     def resolved(self, data: Dataset) -> Callable[[Dataset], Rows]:
-        """Return `observe` with all choices made on these runs, for use on any chunk."""
+        """Return `observe` with all choices made on these runs, so that it can be applied to any
+        chunk.
+        """
         return self.observe
 
     @abc.abstractmethod
     def observe(self, data: Dataset) -> Rows:
-        """Return the rows of the runs, with a derivative at each row."""
+        """Return the rows of the runs, each with its target."""
 
     @abc.abstractmethod
     def segments(self, observed: Rows) -> Segments:
@@ -73,7 +75,7 @@ class AbstractLoss(abc.ABC):
 
     @abc.abstractmethod
     def segment_rows(self, observed: Rows) -> Int[np.ndarray, " M"]:
-        """Return the row indices of the points of the segments, concatenated."""
+        """Return the indices of the rows that are points of the segments, concatenated."""
 
     @abc.abstractmethod
     def errors(
@@ -85,7 +87,8 @@ class AbstractLoss(abc.ABC):
     ) -> Float[Arrays, " B"]:
         """Return the squared error of each segment.
 
-        `values` are the field at the points. Errors of each equation are divided by `scale`.
+        `values` are the values of the field at the points. Errors of each equation are divided by
+        `scale`.
         """
 
     @abc.abstractmethod
@@ -98,7 +101,9 @@ class AbstractLoss(abc.ABC):
 
 
 class AbstractRowLoss(AbstractLoss):
-    """The mean of |y_i - f(x_i)|^2 over rows, which is linear in coefficients and output weights.
+    """The mean of |y_i - f(x_i)|^2 over rows.
+
+    It is a least-squares problem that is linear in coefficients and output weights.
 
     Subclasses define the rows.
     """
@@ -128,7 +133,7 @@ class AbstractRowLoss(AbstractLoss):
 
 
 class AbstractSegmentLoss(AbstractLoss):
-    """A loss that compares a field with segments of runs, for gradient solvers."""
+    """A loss that compares a field with segments of runs, for use with gradient solvers."""
 
     is_linear = False
 
@@ -140,7 +145,8 @@ class AbstractSegmentLoss(AbstractLoss):
 @final
 @dataclass(frozen=True)
 class VectorField(AbstractRowLoss):
-    """1/N sum_i |y_i - f(x_i)|^2, with y the given or estimated derivatives.
+    """The mean squared error 1/N sum_i |y_i - f(x_i)|^2, where y are given or estimated
+    derivatives.
 
     The derivative of a position is its velocity. If a state changes only by rounding over the
     longest run, its derivative is zero.
@@ -148,7 +154,7 @@ class VectorField(AbstractRowLoss):
     Parameters
     ----------
     differentiation
-        method that estimates derivatives; a sliding polynomial chosen by the data by default.
+        method that estimates derivatives. The default is a sliding polynomial chosen by the data.
 
     Examples
     --------
@@ -199,9 +205,9 @@ class VectorField(AbstractRowLoss):
 @final
 @dataclass(frozen=True)
 class NextState(AbstractRowLoss):
-    """1/N sum_k |x[k+1] - f(x[k], u[k])|^2 over the rows of a map.
+    """The mean squared error 1/N sum_k |x[k+1] - f(x[k], u[k])|^2 over the rows of a map.
 
-    Rows with a value that was filled in, or whose next row has one, are left out.
+    A row is left out if it, or the next row, contains a value that was filled in.
 
     Examples
     --------
@@ -212,7 +218,7 @@ class NextState(AbstractRowLoss):
     """
 
     def observe(self, data: Dataset) -> Rows:
-        """Return a row for each row of the data that has a next one."""
+        """Return a target for each row of the data that has a next row."""
         if not data.discrete:
             raise InputError(
                 "loss=NextState() is for maps: read the data with discrete=True, or use the "
@@ -237,7 +243,7 @@ class NextState(AbstractRowLoss):
         )
 
     def derivatives(self, data: Dataset, field) -> Float[np.ndarray, "N n"]:
-        """Return the next state of each row; where it is not known, that of the field."""
+        """Return the next state of each row, or that of the field if the next state is unknown."""
         rows = data.rows_with_next()
         result = np.array(field(data.variables))
         result[rows] = data.states[rows + 1]
@@ -245,19 +251,21 @@ class NextState(AbstractRowLoss):
 
 
 def _is_rounding(data: Dataset, slopes: Float[np.ndarray, "N n"]) -> Bool[np.ndarray, " n"]:
-    """Return the states whose derivatives sum to no more than rounding over the longest run."""
+    """Return a mask of the states whose derivatives sum to no more than rounding over the longest
+    run.
+    """
     longest = np.max(data.step_of_run() * (data.run_lengths - 1))
     change, size = (np.sqrt(np.vecdot(values.T, values.T)) for values in (slopes, data.states))
     return (change * longest <= limits.CONSTANT_STATE_CHANGE * size) & (longest > 0)
 
 
 def refuse_map(data: Dataset, loss: str) -> None:
-    """Refuse the rows of a map for a loss of derivatives."""
+    """Raise an error if the data are a map but the loss needs derivatives."""
     if data.discrete:
         raise InputError(
-            f"loss={loss} is for flows, and these data were read as a map (discrete=True), which "
-            f"has no derivatives. Use loss=NextState() or the default, or read them without "
-            f"discrete."
+            f"loss={loss} is for flows, but these data were read as a map (discrete=True), which "
+            "has no derivatives. Use loss=NextState() or the default, or read them without "
+            "discrete."
         )
 
 
@@ -265,7 +273,8 @@ def refuse_map(data: Dataset, loss: str) -> None:
 @final
 @dataclass(frozen=True, init=False)
 class Informed(AbstractSegmentLoss):
-    """1/N sum_i |y_i - f(x_i)|^2 + weight/N sum_i |g(x_i) - f(x_i)|^2 with known equations g.
+    """The loss 1/N sum_i |y_i - f(x_i)|^2 + weight/N sum_i |g(x_i) - f(x_i)|^2 with known equations
+    g.
 
     `known` gives g as formulas by state, with numerical constants:
     {"omega": "-sin(theta) - 0.2*omega"}. Other equations are not constrained.
@@ -295,7 +304,9 @@ class Informed(AbstractSegmentLoss):
         return VectorField(self.differentiation).observe(data)
 
     def segments(self, observed) -> Segments:
-        """Return segments whose targets are, by equation, the derivative, g and the weight of g."""
+        """Return segments whose targets contain, by equation, the derivative, g and the weight of
+        g.
+        """
         equations = observed.outputs
         g, weight = np.zeros_like(observed.targets), np.zeros_like(observed.targets)
         for name, formula in self.known:

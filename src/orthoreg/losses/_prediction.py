@@ -1,6 +1,6 @@
-"""Prediction losses, which compare a field with subsequent states instead of derivatives.
+"""Prediction losses, which compare a field with the following states instead of derivatives.
 
-Steps may be irregular; inputs are linear between the rows.
+Steps may be unequal. Inputs are linear between rows.
 """
 
 import warnings
@@ -18,7 +18,9 @@ from ..data import Dataset, Rows
 from ._loss import AbstractSegmentLoss, Field, Segments, refuse_map
 
 METHODS = {"euler": (1.0, (), ()), "rk4": (1 / 6, (0.5, 0.5, 1.0), (1 / 3, 1 / 3, 1 / 6))}
-"""Weight of the first slope, fractions of the step of the other slopes, and their weights."""
+"""For each method: weight of the first slope, fractions of the step of the other slopes, and their
+weights.
+"""
 
 
 @part
@@ -27,10 +29,10 @@ METHODS = {"euler": (1.0, (), ()), "rk4": (1 / 6, (0.5, 0.5, 1.0), (1 / 3, 1 / 3
 class MultiStep(AbstractSegmentLoss):
     """The mean squared error of predictions over windows of steps (multiple shooting).
 
-    With a window of one step: 1/|T| sum |x_{t+1} - Psi_dt(x_t; f)|^2 over all observed transitions.
-    [eq:fit_loss_step] Each window starts from a measured state and is predicted to its end without
-    correction. The windows tile each run; if they do not fit, the last window overlaps the previous
-    one.
+    With a window of one step, the loss is 1/|T| sum |x_{t+1} - Psi_dt(x_t; f)|^2 over all observed
+    transitions. [eq:fit_loss_step] Each window starts from a measured state and is predicted to its
+    end without correction. The windows tile each run; if they do not fit, the last window overlaps
+    the previous one.
 
     Parameters
     ----------
@@ -61,7 +63,7 @@ class MultiStep(AbstractSegmentLoss):
             )
 
     def observe(self, data: Dataset) -> Rows:
-        """Return each row with the slope of its step; the last row repeats the previous slope.
+        """Return each row with the slope of its step. The last row repeats the previous slope.
 
         These slopes determine the scales of a fit. The fitted field is compared with `targets`.
         """
@@ -104,7 +106,9 @@ class MultiStep(AbstractSegmentLoss):
         return self._window_rows(observed).ravel()
 
     def errors(self, field, values, segments, scale):
-        """Return the mean over the window of |x - prediction|^2, scaled by equation."""
+        """Return the squared error |x - prediction|^2, scaled by equation and averaged over the
+        window.
+        """
         import jax
         import jax.numpy as jnp
 
@@ -130,9 +134,10 @@ class MultiStep(AbstractSegmentLoss):
         return jax.lax.scan(from_state, start, steps)[1].mean(0)
 
     def targets(self, observed, field) -> np.ndarray:
-        """Return f(x) + (x_{t+1} - Psi_dt(x_t)) / dt, the field corrected by its prediction error.
+        """Return f(x) + (x_{t+1} - Psi_dt(x_t)) / dt, which is the field corrected by its
+        prediction error.
 
-        Rows of single-row runs are not corrected.
+        Rows of runs with a single row are not corrected.
         """
         assert observed.times is not None
         n = observed.targets.shape[1]
@@ -157,15 +162,15 @@ class MultiStep(AbstractSegmentLoss):
         ]
         if not starts:
             raise DataError(
-                f"MultiStep(window={window}) needs runs of at least {window + 1} rows; the "
-                f"training part of them has at most {lengths.max()}. Choose a smaller window "
-                f"or hold out less."
+                f"MultiStep(window={window}) needs runs of at least {window + 1} rows; the longest "
+                f"training part of a run has {lengths.max()}. Choose a smaller window or hold out "
+                "less."
             )
         return np.concatenate(starts)[:, None] + np.arange(window)
 
 
 def OneStep(method: str = "rk4") -> MultiStep:
-    """Return `MultiStep(1)` by its former name, which is deprecated. [eq:fit_loss_step]
+    """Return `MultiStep(1)`. This is its former, deprecated name. [eq:fit_loss_step]
 
     Parameters
     ----------
@@ -188,10 +193,11 @@ def OneStep(method: str = "rk4") -> MultiStep:
 
 
 def _step_starts(run_of_row: np.ndarray) -> np.ndarray:
-    """Return the row at which the step of each row starts: the row itself, or for the last row of a
-    run the previous row.
+    """Return the row at which the step of each row begins.
 
-    The result is undefined for single-row runs.
+    This is the row itself or, for the last row of a run, the previous row.
+
+    The result is undefined for runs with a single row.
     """
     rows = np.arange(len(run_of_row))
     changes = run_of_row[1:] != run_of_row[:-1]
@@ -208,7 +214,7 @@ def _step(
     inputs: tuple[Any, Any],
     loop: Callable[..., tuple[Any, Any]],
 ) -> Any:
-    """Return Psi_dt(x), the state after one step, row by row; `first` is f(x).
+    """Return Psi_dt(x), the state after one step, for each row. `first` is f(x).
 
     Each further slope is evaluated after a fraction of the step along the previous slope.
     """
@@ -234,7 +240,7 @@ def _step(
 
 
 def _python_loop(body: Callable[..., Any], carry: Any, items: Any) -> tuple[Any, None]:
-    """NumPy equivalent of `jax.lax.scan`."""
+    """Run a loop like `jax.lax.scan`, for NumPy."""
     for item in items:
         carry, _ = body(carry, item)
     return carry, None

@@ -1,7 +1,7 @@
-"""The weak form (equations integrated against bumps), and `Auto`, which uses it for noisy data.
+"""The weak form: equations integrated against test functions. `Auto` uses it for noisy data.
 
-Windows in which a velocity is at rest are excluded. There, dry friction balances the other forces,
-which no term can represent.
+Windows in which a velocity is at rest are excluded. At rest, dry friction balances the other
+forces, which no term can represent.
 """
 
 import warnings
@@ -38,7 +38,8 @@ class Rest:
     """Criterion for rest of velocities that were not measured.
 
     A velocity is at rest if it is slower than a hundredth of its root mean square `size` for at
-    least `min_rows` rows: five, and three times the time in which it changes its sign.
+    least `min_rows` rows. These are five rows, or three times the time in which the velocity
+    changes its sign.
     """
 
     size: Float[np.ndarray, " k"]
@@ -60,7 +61,7 @@ class Rest:
         return cls(size, np.maximum(limits.MIN_ROWS_AT_REST, rows))
 
     def rows(self, data: Dataset) -> Bool[np.ndarray, "N k"]:
-        """Return which velocities are at rest in each row."""
+        """Return a mask of the velocities that are at rest in each row."""
         slow = np.abs(data.states[:, _estimated_columns(data)]) < limits.REST_SPEED * self.size
         for c, min_rows in enumerate(self.min_rows):
             edges = np.diff(slow[:, c].astype(int), prepend=0, append=0)
@@ -75,7 +76,9 @@ class Rest:
         return np.asarray(windows.mean @ self.rows(data)).max(axis=1, initial=0.0)
 
     def share_limit(self, data: Dataset, windows: Windows) -> float | None:
-        """Return the maximum fraction of rest that leaves enough windows, or None for no limit."""
+        """Return the maximum fraction of rest in a window that leaves enough windows, or None for
+        no limit.
+        """
         shares = self.share(data, windows)
         min_windows = limits.MIN_MOVING_WINDOWS * len(windows)
         enough = (
@@ -86,15 +89,17 @@ class Rest:
         return next(enough, None)
 
     def share_limit_of_width(self, data: Dataset, half_width: float, order: int) -> float | None:
-        """Return the limit for windows of this width, or None if nothing can be at rest or no
-        window fits."""
+        """Return the maximum fraction of rest for windows of this width.
+
+        Return None if nothing can be at rest or if no window fits.
+        """
         if not len(self.size):
             return None
         windows = windows_of(data, half_width, order)
         return self.share_limit(data, windows) if len(windows) else None
 
     def moving_windows(self, data: Dataset, windows: Windows, max_share: float | None) -> Windows:
-        """Return the windows with a smaller fraction of rest."""
+        """Return the windows whose fraction of rest is below `max_share`."""
         if max_share is None or not len(self.size):
             return windows
         return windows.only(np.flatnonzero(self.share(data, windows) < max_share))
@@ -103,15 +108,16 @@ class Rest:
 def moving(data: Dataset, windows: Windows) -> Windows:
     """Return the windows in which no unmeasured velocity is at rest.
 
-    At rest, dry friction balances the other forces, which no term can represent, because sign(0) is
-    0. If too few windows remain, windows with short periods of rest are added, and finally all.
+    At rest, dry friction balances the other forces. No term can represent this, because sign(0) is
+    0. If too few windows remain, windows with short periods of rest are added, and finally all
+    windows.
     """
     rest = Rest.of(data)
     return rest.moving_windows(data, windows, rest.share_limit(data, windows))
 
 
 def measured_windows(windows: Windows, is_lost: Bool[np.ndarray, " N"]) -> Windows:
-    """Return the windows without rows that are lost."""
+    """Return the windows that contain no lost row."""
     if not is_lost.any():
         return windows
     return windows.only(np.flatnonzero(np.asarray(abs(windows.mean) @ is_lost) == 0))
@@ -125,10 +131,11 @@ def _estimated_columns(data: Dataset) -> list[int]:
 @final
 @dataclass(frozen=True)
 class Weak(AbstractRowLoss):
-    """1/R sum_r |int phi_r x' - int phi_r f(x)|^2 with bumps phi_r on windows along each run.
+    """The mean squared error 1/R sum_r |int phi_r x' - int phi_r f(x)|^2 with bumps phi_r on
+    windows along each run.
 
-    Integration by parts gives int phi x' = -int phi' x, and int phi q'' = int phi'' q for a
-    velocity that was not measured, likewise for higher derivatives. Data are thus integrated,
+    Integration by parts gives int phi x' = -int phi' x and, for a velocity that was not measured,
+    int phi q'' = int phi'' q; higher derivatives are treated alike. Data are therefore integrated,
     not differentiated, and both sides pass the same filter. States inside f are smoothed. The
     problem remains linear least squares. Windows in which a velocity is at rest are excluded (dry
     friction).
@@ -136,8 +143,9 @@ class Weak(AbstractRowLoss):
     Parameters
     ----------
     widths
-        half-widths of windows in units of time, one or several. If None, use the most informative
-        width, or the narrowest width for which noise is negligible, and about a third of it.
+        half-widths of windows in units of time, one or several. If None, use two half-widths: the
+        most informative one (or the narrowest for which noise is negligible), and about a third of
+        it.
     order
         exponent p in phi = (1 - s^2)^p.
 
@@ -209,8 +217,11 @@ class Weak(AbstractRowLoss):
         data: Dataset,
         is_lost: Bool[np.ndarray, " N"],
     ) -> Rows:
-        """Return the rows of data. `clean` are the data without outliers, `points` smoothed states.
-        Windows with a row that `is_lost` are left out."""
+        """Return the rows of the data.
+
+        `clean` are the data without outliers, and `points` the smoothed states. Windows that
+        contain a row with `is_lost` are left out.
+        """
         assert isinstance(self.widths, tuple)
         parts: list[Rows] = []
         for h, max_rest in zip(self.widths, chosen.share_limits, strict=True):  # windows are large
@@ -284,7 +295,7 @@ def _observe_chunk(loss: Weak, chosen: WeakChoices, data: Dataset) -> Rows:
 
 
 def joined(parts: list[Rows]) -> Rows:
-    """Return the joined rows of the same points, in the order of runs and times."""
+    """Return several sets of rows with the same points as one, in the order of runs and times."""
     if len(parts) == 1:
         return parts[0]
     import scipy.sparse as sparse
@@ -322,8 +333,10 @@ def _too_short(data: Dataset, half_width: float) -> DataError:
 @final
 @dataclass(frozen=True)
 class Auto(AbstractRowLoss):
-    """`VectorField()` for clean data and data with derivatives, `Weak()` for other data,
-    `NextState()` for maps.
+    """Automatic choice of the loss.
+
+    It uses `VectorField()` for clean data and data with derivatives, `NextState()` for maps, and
+    `Weak()` for other data.
 
     `Weak()` is used if the noise of a state exceeds a thousandth of its standard deviation, or if
     the noise in second differences of a position exceeds a tenth of the acceleration. For runs with
@@ -343,7 +356,7 @@ class Auto(AbstractRowLoss):
         if data.discrete:
             return NextState()
         is_long = data.n_runs and np.median(data.run_lengths) >= limits.MIN_ROWS_WEAK_FORM
-        plan = data.plan  # derivatives next to values at limits of sensors are not known
+        plan = data.plan  # derivatives next to values at limits of sensors are unknown
         use_weak_form = plan.is_noisy or plan.is_lost.any() or (is_long and is_coarse(data))
         return Weak().rule(data) if use_weak_form else VectorField()
 
@@ -356,7 +369,7 @@ class Auto(AbstractRowLoss):
 
 
 def Measured() -> Auto:
-    """Return `Auto()` by its former name, which is deprecated.
+    """Return `Auto()`. This is its former, deprecated name.
 
     Returns
     -------
@@ -393,8 +406,9 @@ def _is_coarse(data: Dataset) -> bool:
 
 
 def derivative_error(data: Dataset) -> float:
-    """Return the maximum root mean squared error of a derivative relative to its root mean
-    square."""
+    """Return the largest root mean squared error of a derivative, relative to its root mean
+    square.
+    """
     rows = VectorField().observe(data)
     mean_square = np.mean(rows.targets**2, axis=0)
     moves = mean_square > 0

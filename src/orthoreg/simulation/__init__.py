@@ -1,4 +1,4 @@
-"""Simulation of vector fields from initial states. Long rollouts are compiled by JAX."""
+"""Simulate vector fields from initial states. Long simulations are compiled by JAX."""
 
 from ._delays import History as History
 from ._delays import delayed_columns as delayed_columns

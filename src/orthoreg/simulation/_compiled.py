@@ -1,4 +1,4 @@
-"""Blocks of steps for long rollouts, compiled by JAX, with the same method as in NumPy."""
+"""Blocks of steps for long simulations, compiled by JAX, with the same method as in NumPy."""
 
 from functools import partial
 from typing import Any
@@ -15,13 +15,13 @@ from ._tsit5 import RUNNING, Cells, Limits, Slope, State, Step
 SIZES = (1, 16, 256)
 """Sizes of compiled batches. Other batches are padded to the next size."""
 _STEPS = {1: 4096, 16: 1024, 256: 128}
-"""Steps in a block, enough for a negligible overhead."""
+"""Number of steps in a block. With this many, the overhead is negligible."""
 
 
 def compiled_block(
     field: Any, now: State, limits: Limits, inputs: Inputs | None, size: int
 ) -> tuple[State, Step]:
-    """Return the state after a block of steps of at most `size` rollouts, and the steps.
+    """Return the state of at most `size` rollouts after a block of steps, and the steps.
 
     `size` is one of `SIZES`. Other numbers of rollouts, times or rows of inputs do not cause
     another compilation.
@@ -48,15 +48,17 @@ def compiled_block(
 
 
 def evaluate(field: Any, t: Any, x: Any, u: Any) -> np.ndarray:
-    """Return the values of a field, which JAX traces for one rollout, for many rollouts as NumPy
-    arrays."""
+    """Return the values of a field for many rollouts as NumPy arrays.
+
+    JAX traces the field for a single rollout.
+    """
     arrays, static = split_field(field)
     with jax.enable_x64(True):
         return np.asarray(_values(arrays, static, t, x, u))
 
 
 def _window(cells: Cells, cell: np.ndarray, width: int) -> tuple[Cells, np.ndarray]:
-    """Return the next cells of each rollout's inputs, and the number of the first one."""
+    """Return the next cells of each rollout's inputs, and the index of the first of these cells."""
     first = np.minimum(cell, cells.knots.shape[1] - 2)
     columns = np.minimum(first[:, None] + np.arange(width + 2), cells.knots.shape[1] - 1)
     signal = cells.signal[:, None]
@@ -66,7 +68,7 @@ def _window(cells: Cells, cell: np.ndarray, width: int) -> tuple[Cells, np.ndarr
 
 
 def split_field(field: Any) -> tuple[Any, Any]:
-    """Return the numbers of a field, which JAX traces, and its static parts."""
+    """Return the numeric leaves of a field, which JAX traces, and its static parts."""
     register_pytrees()
     leaves, structure = jax.tree.flatten(field)
     is_number = [isinstance(leaf, float | np.ndarray | jax.Array) for leaf in leaves]

@@ -1,4 +1,4 @@
-"""Delayed variables: columns of runs, inputs of simulations, and the method of steps."""
+"""Delayed variables in runs and in simulations, and the method of steps."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -41,8 +41,9 @@ def without_delays(data: Dataset) -> Dataset:
 def with_delays(data: Dataset, delays: Sequence[Delay], max_delay: float = 0.0) -> Dataset:
     """Return the runs with these delayed columns, after the inputs and before time.
 
-    Rows within the longest delay, or within `max_delay`, of the start of their run have no history
-    and are left out. Delayed states are read from the smoothed measurements.
+    A row needs a history as long as the longest delay, or as `max_delay` if that is longer. Rows
+    too close to the start of their run are left out. Delayed states are read from the smoothed
+    measurements.
     """
     if not delays or data.delays == tuple(delays):
         return data
@@ -68,7 +69,7 @@ def with_delays(data: Dataset, delays: Sequence[Delay], max_delay: float = 0.0) 
 
 
 def _rows_with_history(data: Dataset, delay: float) -> Bool[np.ndarray, " N"]:
-    """Return the rows with a history of this length, in runs with enough such rows."""
+    """Return the rows with a history of this length, in runs that have enough such rows."""
     first = data.times[data.offsets[:-1]][data.run_of_row]
     step = np.median(np.diff(data.times)) if data.n_samples > 1 else 1.0
     rows = data.times >= first + delay - limits.TIME_ROUNDING * abs(step)
@@ -79,8 +80,8 @@ def _rows_with_history(data: Dataset, delay: float) -> Bool[np.ndarray, " N"]:
         longest = float((last - data.times[data.offsets[:-1]]).max())
         raise InputError(
             f"A delay must be shorter than the longest run, which lasts {longest:.4g} "
-            f"{data.time_name}; got {delay:.4g}. Rows before it have no history. Give a shorter "
-            f"delay, or longer runs."
+            f"{data.time_name}; got {delay:.4g}. Earlier rows have no history. Give a shorter "
+            "delay, or longer runs."
         )
     return rows
 
@@ -88,8 +89,10 @@ def _rows_with_history(data: Dataset, delay: float) -> Bool[np.ndarray, " N"]:
 def delayed_columns(
     data: Dataset, delays: Sequence[Delay]
 ) -> tuple[Float[np.ndarray, "N d"], Float[np.ndarray, "N d 2"]]:
-    """Return the values of delayed variables at each row, and for inputs a straight line for each
-    step in case they are held between rows (see `Dataset.input_lines`); NaN for states.
+    """Return the values of delayed variables at each row, and their lines.
+
+    A line is the straight line of a delayed input between rows (see `Dataset.input_lines`), for
+    inputs that are held between rows. It is NaN for states.
 
     Before the start of a run, a variable has its first value.
     """
@@ -118,8 +121,10 @@ def _rounding(times: np.ndarray) -> float:
 
 
 def _history(data: Dataset, variable: str) -> Float[np.ndarray, " N"]:
-    """Return the values of a variable that are delayed: those of an input, or the smoothed state if
-    the runs are noisy."""
+    """Return the values of a variable from which delayed values are read.
+
+    These are the values of an input, or of a state, smoothed if the runs are noisy.
+    """
     if variable in data.input_names:
         assert data.inputs is not None
         return data.inputs[:, data.input_names.index(variable)]
@@ -130,9 +135,11 @@ def _history(data: Dataset, variable: str) -> Float[np.ndarray, " N"]:
 def _lines_of_steps(
     times: Float[np.ndarray, " n"], values: Float[np.ndarray, " n"], delay: float
 ) -> Float[np.ndarray, "n 2"]:
-    """Return start value and change of the line on each step that has the mean and the first moment
-    of the held values, delayed. The impulse of a jump within a step is then exact, and so is its
-    time."""
+    """Return a straight line (initial value, change) for each step between rows.
+
+    The line has the mean and the first moment of the held values after the delay. The impulse and
+    the time of a jump within a step are then exact.
+    """
     t = times - times[0]
     widths = np.diff(t)
     once = np.concatenate([[0.0], np.cumsum(values[:-1] * widths)])
@@ -140,7 +147,7 @@ def _lines_of_steps(
 
     def integrals(at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         index = np.maximum(np.searchsorted(t, at, side="right") - 1, 0)
-        rest = at - t[index]  # negative before the first row, which is held backwards
+        rest = at - t[index]  # negative before the first row; the first value is held backwards
         return (
             once[index] + values[index] * rest,
             twice[index] + once[index] * rest + values[index] * rest**2 / 2,
@@ -154,7 +161,7 @@ def _lines_of_steps(
     moment = (width * once_end - (twice_end - twice_begin)) / width**2
     change = 12 * (moment - mean / 2)
     size = np.abs(values).max(initial=0.0)
-    change[np.abs(change) <= 1e-9 * size] = 0.0  # rounding: the input is constant in this step
+    change[np.abs(change) <= 1e-9 * size] = 0.0  # rounding; the input is constant in this step
     return np.column_stack([mean - change / 2, change])
 
 
@@ -164,8 +171,11 @@ def _lines_of_steps(
 def with_delayed_inputs(
     inputs: Inputs, names: Sequence[str], delays: Sequence[Delay], has_time: bool
 ) -> Inputs:
-    """Return inputs of a simulation with their delayed copies, exactly. Before its first time, an
-    input has its first value. Time, the last input, remains the last."""
+    """Return the inputs of a simulation with exact delayed copies.
+
+    Before its first time, an input has its first value. Time, if it is the last input, remains
+    last.
+    """
     cut = inputs.size - int(has_time)
     parts, pieces = [], []
     for signal in range(len(inputs.cells.knots)):
@@ -185,7 +195,7 @@ def with_delayed_inputs(
 def _merged_knots(
     first: float, last: float, *parts: Float[np.ndarray, " _"]
 ) -> Float[np.ndarray, " C"]:
-    """Return all knots within a range, and its ends, the last one twice."""
+    """Return all knots within a range, and the ends of the range, the last of them twice."""
     inside = np.concatenate([part[(part > first) & (part < last)] for part in parts])
     knots = np.unique(np.concatenate([[first, last], inside]))
     is_new = np.append(True, np.diff(knots) > limits.MIN_CELL * (last - first))
@@ -196,7 +206,7 @@ def _merged_knots(
 def _pieces_between(
     inputs: Inputs, signal: int, knots: Float[np.ndarray, " C"], delay: float
 ) -> Float[np.ndarray, "cells p m"]:
-    """Return the polynomials of a signal, delayed, between other knots."""
+    """Return the polynomials of a delayed signal between other knots."""
     old, coefficients = inputs.cells.knots[signal], inputs.cells.coefficients[signal]
     begin, end = knots[:-1] - delay, knots[1:] - delay
     middle = (begin + end) / 2
@@ -225,8 +235,10 @@ def _pieces_between(
 @final
 @dataclass(frozen=True, eq=False)
 class History:
-    """States before the start of a simulation, at increasing times. Earlier states equal the
-    first one."""
+    """States before the start of a simulation, at increasing times.
+
+    Before the first of these times, the states equal the first ones.
+    """
 
     times: Float[np.ndarray, " H"]
     states: Float[np.ndarray, "H n"]
@@ -234,7 +246,7 @@ class History:
 
 @final
 class Past:
-    """The history of a simulation and what was simulated, as splines between `ends`."""
+    """The history of a simulation and its simulated part, as splines between `ends`."""
 
     def __init__(self, history: History, start: float, state: Float[np.ndarray, " n"]):
         kept = history.times < start - limits.TIME_ROUNDING * (start - history.times[0])
@@ -272,10 +284,11 @@ def simulate_by_steps(
     state_names: Sequence[str],
     delays: Sequence[Delay],
 ) -> Rollout:
-    """Return a rollout of a field with delayed states, over stretches of the shortest delay.
+    """Return a rollout of a field with delayed states, integrated in stretches of the shortest
+    delay.
 
-    `simulate(start, times, inputs)` integrates a stretch, in which delayed states are known
-    inputs. `inputs` are the others, in the order of `names` without delayed states.
+    `simulate(start, times, inputs)` integrates a stretch, during which delayed states are known
+    inputs. `inputs` are the other inputs, in the order of `names`.
     """
     shortest = min(delay.value for delay in delays)
     span = float(times[-1] - times[0])
@@ -283,7 +296,7 @@ def simulate_by_steps(
         raise InputError(
             f"A simulation over {span:.4g} with a delay of {shortest:.3g} takes more than "
             f"{limits.MAX_DELAY_STEPS:,} steps of one delay. Choose a shorter horizon, or a term "
-            f"without delay."
+            "without delay."
         )
     past = Past(history, float(times[0]), start)
     columns = {delay.name: delay for delay in delays}
@@ -324,8 +337,10 @@ def _with_columns(
     values: Float[np.ndarray, "G d"],
     place: Sequence[int],
 ) -> Inputs:
-    """Return the inputs of one rollout over the times of a grid, with further columns whose splines
-    pass through these values, in the order `place`."""
+    """Return the inputs of one rollout with further columns, in the order `place`.
+
+    The columns are splines through these values at the times of a grid.
+    """
     shared = np.zeros(1, dtype=np.int64)
     kinds = [str(Interpolation.cubic)] * values.shape[1]
     added = sampled([SampledInput(grid, values)], kinds, shared)

@@ -20,14 +20,16 @@ class Interpolation(enum.StrEnum):
 
     cubic = "cubic"  # a not-a-knot cubic spline
     linear = "linear"
-    hold = "hold"  # the value until the next sample
+    hold = "hold"  # the last value until the next sample
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class SampledInput:
-    """Values (K, m) of inputs at their sampling times (K,). `lines` are straight lines that replace
-    held values between rows (see `Dataset.input_lines`)."""
+    """Values (K, m) of inputs at their sampling times (K,).
+
+    `lines` are straight lines that replace held values between rows (see `Dataset.input_lines`).
+    """
 
     times: Float[np.ndarray, " K"]
     values: Float[np.ndarray, "K m"]
@@ -39,7 +41,7 @@ class SampledInput:
 class Inputs:
     """The inputs of many rollouts as piecewise polynomials (see `Cells`).
 
-    `jumps` is true if an input is discontinuous at a knot.
+    `jumps` is true if any input is discontinuous at a knot.
     """
 
     cells: Cells
@@ -50,16 +52,18 @@ class Inputs:
         return self.cells.coefficients.shape[3]
 
     def only(self, rows: Any) -> "Inputs":
-        """Return the inputs of some of the rollouts."""
+        """Return the inputs of the selected rollouts."""
         return replace(self, cells=self.cells._replace(signal=self.cells.signal[rows]))
 
     def columns(self, chosen: Sequence[int]) -> "Inputs":
-        """Return some of the inputs."""
+        """Return the selected inputs of all rollouts."""
         coefficients = self.cells.coefficients[..., list(chosen)]
         return replace(self, cells=self.cells._replace(coefficients=coefficients))
 
     def cell_at(self, times: Float[np.ndarray, " B"]) -> Int[np.ndarray, " B"]:
-        """Return the cell of each rollout at its time; at a knot, the cell after the knot."""
+        """Return the index of each rollout's cell at its time. A knot belongs to the cell after
+        it.
+        """
         cells = np.empty(len(times), dtype=np.int64)
         for signal in np.unique(self.cells.signal).tolist():
             rows = self.cells.signal == signal
@@ -71,7 +75,7 @@ class Inputs:
         return np.maximum(cells, 0)
 
     def at(self, times: Float[np.ndarray, "B T"]) -> Float[np.ndarray, "B T m"]:
-        """Return the values of the inputs; at a jump, the values after the jump."""
+        """Return the values of the inputs. At a jump, return the values after the jump."""
         values = np.empty((*times.shape, self.size))
         for signal in np.unique(self.cells.signal).tolist():
             rows = np.flatnonzero(self.cells.signal == signal)
@@ -95,9 +99,9 @@ class Inputs:
 def sampled(
     signals: Sequence[SampledInput], kinds: Sequence[str], signal: Int[np.ndarray, " B"]
 ) -> Inputs:
-    """Return inputs from samples, each column with its own kind of interpolation.
+    """Return inputs from samples. Each column has its own kind of interpolation.
 
-    Knots are the times of the samples, except between equal constants.
+    Knots are the times of the samples, except those between equal constants.
     """
     by_times: dict[bytes, list[int]] = {}
     for i, sampled_input in enumerate(signals):
@@ -139,7 +143,7 @@ def _insert_lines(
     lines: Float[np.ndarray, "K m 2"] | None,
     kinds: Sequence[str],
 ) -> None:
-    """Replace held values by straight lines where these are known."""
+    """Replace held values by straight lines, in place, where lines are known."""
     if lines is None:
         return
     for column, kind in enumerate(kinds):
@@ -151,7 +155,9 @@ def _insert_lines(
 def _without_idle_knots(
     times: Float[np.ndarray, " K"], pieces: Float[np.ndarray, "C p m"], last: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Remove knots between equal constants, and append a piece of zero width."""
+    """Return knots and pieces without knots between equal constants, and with a last piece of zero
+    width.
+    """
     constant = (pieces[:, :-1] == 0).all(axis=(1, 2))
     is_unchanged = (pieces[1:, -1] == pieces[:-1, -1]).all(axis=1)
     is_knot = np.append(True, ~(constant[1:] & constant[:-1] & is_unchanged))[: len(pieces)]
@@ -162,7 +168,10 @@ def _without_idle_knots(
 
 
 def joined_signals(parts: Sequence[tuple[np.ndarray, np.ndarray]], signal: np.ndarray) -> Inputs:
-    """Join signals of different lengths, padded with their last cell."""
+    """Return the inputs of signals of different lengths.
+
+    Shorter signals are padded with their last cell.
+    """
     max_pieces = max(len(pieces) for _, pieces in parts)
     knots = np.stack([np.pad(k, (0, max_pieces + 1 - len(k)), mode="edge") for k, _ in parts])
     pieces = np.stack(
@@ -182,9 +191,9 @@ def from_function(
 ) -> Inputs:
     """Return the inputs given by a function of time, for `count` rollouts over these times.
 
-    The function is approximated by polynomials of degree 7 on the intervals of `times`, which are
-    halved until the error is below 1e-10 of its range. Jumps are also located by halving. Features
-    narrower than a tenth of an interval of `times` can be missed.
+    The function is approximated by polynomials of degree 7 on the intervals of `times`. Intervals
+    are halved until the error is below 1e-10 of the function's range. Jumps are located by halving
+    too. Features narrower than a tenth of an interval of `times` can be missed.
     """
     last = _sample(function, times[-1:], m)[0]
     if len(times) == 1:
@@ -234,7 +243,7 @@ def _constant(value: np.ndarray) -> Float[np.ndarray, "1 p m"]:
 
 
 def _sample(function: Callable[[float], Any], times: np.ndarray, m: int) -> np.ndarray:
-    """Return the m values of a function at each time, after checks."""
+    """Return the m values of a function at each time. Raise an error if they are invalid."""
     values = []
     for time in times.ravel().tolist():
         try:
@@ -260,11 +269,12 @@ def _sample(function: Callable[[float], Any], times: np.ndarray, m: int) -> np.n
 def visible_interpolation(
     column: Float[np.ndarray, " N"], same_run: Bool[np.ndarray, " steps"]
 ) -> Interpolation:
-    """Return `hold` if a measured input has visible steps, otherwise `cubic`.
+    """Return `hold` if a measured input has visible steps, or else `cubic`.
 
     Steps are visible if there are only two values. They are also visible if at least half of the
     values are repeated, nearly all changes are between repeated values, and the median change is at
-    least 5% of the range. `same_run` marks the steps between rows that lie within a run.
+    least 5% of the range. `same_run` marks the pairs of consecutive rows that belong to the same
+    run.
     """
     change = np.diff(column)
     is_change = (change != 0) & same_run
@@ -363,7 +373,10 @@ def run_inputs(data: Dataset, kinds: Mapping[str, str]) -> Inputs | None:
 
 
 def _indexed_by_time(u: Any, names: tuple[str, ...]) -> SampledInput | None:
-    """Return a pandas Series or frame of inputs as samples at the times of its index, or None."""
+    """Return a pandas Series or frame as samples at the times of its index.
+
+    Return None for other objects.
+    """
     if not (hasattr(u, "index") and hasattr(u, "to_numpy")):
         return None
     if hasattr(u, "columns"):
@@ -388,7 +401,10 @@ def _indexed_by_time(u: Any, names: tuple[str, ...]) -> SampledInput | None:
 
 
 def _covering(samples: SampledInput, times: np.ndarray) -> SampledInput:
-    """Return samples that span the times of the simulation, extended by rounding errors."""
+    """Return samples that cover the times of the simulation.
+
+    A rounding error at an end is corrected.
+    """
     rounding = 1e-9 * (times[-1] - times[0])
     first, last = (samples.times[0], samples.times[-1]) if len(samples.times) else (np.nan, np.nan)
     if not (first <= times[0] + rounding and last >= times[-1] - rounding):
@@ -415,7 +431,7 @@ _INTERPOLATION_NAMES = {
 
 
 def interpolation_words(kinds: Mapping[str, str]) -> str:
-    """Return a sentence such as 'Inputs between rows: u in steps (hold)'; empty without inputs."""
+    """Return a sentence such as 'Inputs between rows: u in steps (hold)', or '' without inputs."""
     parts = [
         f"{name} {_INTERPOLATION_NAMES[Interpolation(kind)]}"
         for name, kind in kinds.items()
@@ -425,10 +441,10 @@ def interpolation_words(kinds: Mapping[str, str]) -> str:
 
 
 def input_interpolation(names: Sequence[str], data: Dataset | None = None) -> dict[str, str]:
-    """Return the interpolation of each input, detected from a dataset if there is one."""
+    """Return the interpolation of each input, detected from the data if they are given."""
     if data is None or data.inputs is None:
         return {name: str(Interpolation.cubic) for name in names}
-    if data.discrete:  # a map reads its inputs at rows only
+    if data.discrete:  # a map reads its inputs only at rows
         return {name: str(Interpolation.hold) for name in names}
     same_run = np.diff(data.run_of_row) == 0
     kinds = {
@@ -443,8 +459,11 @@ def input_interpolation(names: Sequence[str], data: Dataset | None = None) -> di
 
 
 def chosen_interpolation(learned: Mapping[str, str], given: Any) -> dict[str, str]:
-    """Return the interpolation of each input: that of the fit, unless given for all or some
-    inputs. A delayed input is interpolated like the input."""
+    """Return the interpolation of each input: as `given` for all or for some inputs, or else as
+    learned.
+
+    A delayed input is interpolated like the input itself.
+    """
     requested = dict(given) if isinstance(given, Mapping) else dict.fromkeys(learned, given)
     for name, kind in requested.items():
         if name not in learned:

@@ -1,7 +1,7 @@
-"""Integration of a vector field from many initial states at once.
+"""Integrate a vector field from many initial states at once.
 
-Steps of the explicit method are taken by NumPy, then by compiled JAX code if JAX is installed and
-compilation pays. SciPy's Radau takes over stiff rollouts, one at a time.
+NumPy takes the first steps of the explicit method. Compiled JAX code takes over if JAX is installed
+and if compilation saves time. SciPy's Radau takes over stiff rollouts, one at a time.
 """
 
 import enum
@@ -55,11 +55,13 @@ from ._tsit5 import (
 )
 
 _STAGES = 6  # of a step
-_MAX_BLOCK_STATES = 2**19  # states of a block of steps, a limit of memory
+_MAX_BLOCK_STATES = 2**19  # maximum number of states in a block of steps, to limit memory
 
 Field = Callable[[Any, Any, Any], Any] | AbstractSwitchedField
-"""(time, state, input) -> derivative of one rollout, in JAX. As a pytree, it is not compiled again
-if its numbers change."""
+"""A function (time, state, input) -> derivative for one rollout, in JAX.
+
+It is a pytree, so that other numbers in it do not cause another compilation.
+"""
 
 
 def finish_implicitly(
@@ -71,11 +73,11 @@ def finish_implicitly(
     times: Float[np.ndarray, " T"],
     states: Float[np.ndarray, "T n"],
 ) -> tuple[float, Float[np.ndarray, " n"], int]:
-    """Continue a rollout by the implicit method, and return its last time, state and status.
+    """Continue a rollout by the implicit method. Return its last time, state and status.
 
-    Its `states` are written at the remaining `times`. `limits` and `inputs` have a single row.
-    Steps end at these times, because interpolation within a step of a stiff field is inaccurate,
-    and at the knots of the inputs, so that no change of an input is skipped.
+    The states at the remaining `times` are written to `states`. `limits` and `inputs` have a single
+    row. Steps end at the requested times, because interpolation within a step of a stiff field is
+    inaccurate, and at the knots of the inputs, so that no change of an input is skipped.
     """
     from scipy.integrate import Radau
 
@@ -115,7 +117,9 @@ def _stopped(x: Float[np.ndarray, " n"], bound: Float[np.ndarray, " n"]) -> int:
 
 @final
 class _Rate:
-    """(t, states n x k) -> derivatives n x k of one rollout, with the current cell's inputs."""
+    """The function (t, states n x k) -> derivatives n x k of one rollout, with the inputs of the
+    current cell.
+    """
 
     def __init__(self, slope: Slope, inputs: Inputs | None):
         self._slope, self._inputs = slope, inputs
@@ -123,7 +127,7 @@ class _Rate:
         self.jumps = inputs is not None and inputs.jumps
 
     def enter(self, t: float) -> float:
-        """Enter the cell of the inputs at this time, and return the time at which it ends."""
+        """Select the cell of the inputs at the time t. Return the time at which it ends."""
         if self._inputs is None:
             return np.inf
         cells, cell = self._inputs.cells, self._inputs.cell_at(np.array([t]))
@@ -146,8 +150,8 @@ class _Rate:
 class NumpyField:
     """A field for many rollouts, in NumPy.
 
-    `cost` is the number of function values (sines, tanh) per rollout. Work is summed over all
-    simulations with the same `owner`, such as a fitted model's field.
+    `cost` is the number of function values (sines, tanh) per rollout. The work is summed over all
+    simulations with the same `owner`, such as the field of a fitted model.
     """
 
     slope: Slope | Switched
@@ -158,7 +162,7 @@ class NumpyField:
 @final
 @dataclass(frozen=True, eq=False)
 class Task:
-    """Rollouts that are integrated together, as rows of a grid."""
+    """Rollouts that are integrated together, which are rows of a grid."""
 
     limits: Limits
     inputs: Inputs | None
@@ -166,7 +170,7 @@ class Task:
     rows: Int[np.ndarray, " B"]
 
     def only(self, rows: Any) -> "Task":
-        """Return the task for some of the rollouts."""
+        """Return the task for the selected rollouts."""
         inputs = None if self.inputs is None else self.inputs.only(rows)
         return Task(rows_of(self.limits, rows), inputs, self.grid, self.rows[rows])
 
@@ -186,13 +190,15 @@ def begin_rollouts(
     limits: Limits,
     inputs: Inputs | None,
 ) -> State:
-    """Return the rollouts before their first step. Rollouts of zero duration are completed."""
+    """Return the rollouts before their first step. Rollouts of zero duration are already
+    completed.
+    """
     cells, cell = None, np.zeros(len(starts), dtype=np.int64)
     if inputs is not None:
         cells, cell = inputs.cells, inputs.cell_at(first)
     with np.errstate(all="ignore"):
         if isinstance(field, Switched):
-            slope = np.zeros_like(starts)  # evaluated again at each step
+            slope = np.zeros_like(starts)  # evaluated again in each step
             mode, starts = initial_modes(field, starts, first, limits, cell, cells)
         else:
             slope = np.asarray(with_inputs(field, cell, cells)(first, starts))
@@ -211,7 +217,7 @@ def numpy_block(
     inputs: Inputs | None,
     max_steps: int,
 ) -> tuple[State, Step]:
-    """Take at most `max_steps` steps of all rollouts, and return the state and the steps."""
+    """Take at most `max_steps` steps of all rollouts. Return the state and the steps."""
     steps = []
     cells, jumps = (None, False) if inputs is None else (inputs.cells, inputs.jumps)
     with np.errstate(all="ignore"):
@@ -224,8 +230,9 @@ def numpy_block(
 def by_numpy(field: NumpyField, task: Task, now: State, price: float) -> tuple[State, float]:
     """Integrate in NumPy until the rollouts end or compilation would save more than `price`.
 
-    Return their state and the savings missed so far. The remaining number of steps is extrapolated.
-    Stiff rollouts are finished by the implicit method, unless the field jumps.
+    Return the state of the rollouts, and the savings that compilation would have brought so far.
+    The number of remaining steps is extrapolated. Stiff rollouts are finished by the implicit
+    method, unless the field jumps.
     """
     missed, steps = 0.0, 0
     stages = _STAGES * (SWITCHING_COST if isinstance(field.slope, Switched) else 1)
@@ -261,7 +268,7 @@ def by_numpy(field: NumpyField, task: Task, now: State, price: float) -> tuple[S
 
 
 def by_jax(field: Field, slope: Slope | Switched, task: Task, now: State) -> State:
-    """Integrate with compiled steps to the end, and return the state of the rollouts.
+    """Integrate to the end with compiled steps. Return the state of the rollouts.
 
     Stiff rollouts, and rollouts that run out of steps, are finished by the implicit method with
     `slope`, unless the field jumps.
@@ -292,14 +299,14 @@ def by_jax(field: Field, slope: Slope | Switched, task: Task, now: State) -> Sta
             abandoned.append(rows[is_running & is_abandoned])
             rows, far = rows[is_running & ~is_abandoned], ahead[is_running].max(initial=0.0)
     stiff = np.concatenate(abandoned)
-    if isinstance(slope, Switched):  # the implicit method does not handle jumps
+    if isinstance(slope, Switched):  # the implicit method cannot handle jumps
         now.status[stiff] = STALLED
         return now
     return _finish_rows(slope, task, now, stiff)
 
 
 def _finish_rows(slope: Slope, task: Task, now: State, rows: Int[np.ndarray, " r"]) -> State:
-    """Finish some rollouts by the implicit method, and return the state of all."""
+    """Finish the rollouts `rows` by the implicit method. Return the state of all rollouts."""
     now = State(*(np.array(array) for array in now))
     for row in rows.tolist():
         rollout = task.only([row])
@@ -312,19 +319,19 @@ def _finish_rows(slope: Slope, task: Task, now: State, rows: Int[np.ndarray, " r
 
 
 def _steps_ahead(steps: int, start: Any, t: Any, last: Any) -> Float[np.ndarray, " B"]:
-    """Return the number of remaining steps, extrapolated from the steps taken."""
+    """Return the number of remaining steps, extrapolated from the steps so far."""
     return steps * (last - t) / np.maximum(t - start, 1e-300)
 
 
 def _with_rows(now: State, rows: Int[np.ndarray, " r"], part: State) -> State:
-    """Return the rollouts with some rows replaced."""
+    """Return the rollouts with the rows `rows` replaced by `part`."""
     result = State(*(np.array(array) for array in now))
     for array, values in zip(result, part, strict=True):
         array[rows] = values
     return result
 
 
-_BATCH_VALUES = 2**17  # function values of a batch, which stay in the cache
+_BATCH_VALUES = 2**17  # function values of a batch that stay in the cache
 _MAX_BATCH = 4096  # rollouts of a batch
 _BATCH = 256  # rollouts of a compiled batch
 _MESSAGES = {
@@ -333,13 +340,13 @@ _MESSAGES = {
     STALLED: "The rollout ran out of steps at t = {time:.6g}",
     STUCK: "The rollout cannot continue at t = {time:.6g}: the field is undefined or jumps there",
 }
-# time that each owner could have saved so far by compilation
+# time that compilation could have saved so far, by owner
 _missed_savings: "WeakKeyDictionary[Any, float]" = WeakKeyDictionary()
 
 
 @final
 class Status(enum.StrEnum):
-    """How a rollout ended."""
+    """The way in which a rollout ended."""
 
     completed = "completed"
     diverged = "diverged"
@@ -351,12 +358,12 @@ class Status(enum.StrEnum):
 class Rollout:
     """A simulated trajectory, or a batch of them.
 
-    `x` is (T, n), or (B, T, n) for a batch; rows after the end of a failed rollout are NaN.
-    `status`, `stopped_at` (a time, None when completed), `stopped_state`, `message` and `left_at`
+    `x` is (T, n), or (B, T, n) for a batch. Rows after the end of a failed rollout are NaN.
+    `status`, `stopped_at` (a time, or None if completed), `stopped_state`, `message` and `left_at`
     are single values, or lists for a batch. `left_at` is the first requested time at which the
     state is outside the training data of a model with a gate, or None; `message` then begins with
-    this time. `reliable_until` is the time at which the forecast of a chaotic system is lost, or
-    None if it is later than the last time or unknown.
+    this time. `reliable_until` is the time after which a chaotic system cannot be predicted. It is
+    None if that time is unknown or later than the last time.
     """
 
     times: np.ndarray
@@ -389,7 +396,7 @@ class Rollout:
         return self.status is Status.completed
 
     def raise_unless_completed(self) -> None:
-        """Raise the first failure as a `SimulationError`."""
+        """Raise a `SimulationError` for the first failure, if any."""
         for run in self.runs() if isinstance(self.status, list) else [self]:
             if run.status is not Status.completed:
                 raise SimulationError(run.message)
@@ -409,17 +416,17 @@ def integrate(
     rtol: float = 1e-8,
     atol: float | Float[np.ndarray, "B n"] = 1e-8,
 ) -> Rollout:
-    """Integrate adaptively in double precision, one trajectory per start.
+    """Integrate with adaptive steps in double precision, one trajectory per initial state.
 
     A failure is a status, never an exception. A state beyond `bound` has diverged. `field`
     evaluates one rollout in JAX; `in_numpy` evaluates the same field for many rollouts in NumPy.
     Either may be None.
 
-    An explicit method (Tsitouras, orders 5 and 4) is used in NumPy until the extrapolated savings
-    of compilation exceed its cost, and compiled by JAX from then on. Savings are summed over calls
-    with the same owner of `in_numpy`, so that loops of short simulations are compiled too. Without
-    JAX, NumPy is used throughout. If stability limits the steps and very many remain, an implicit
-    method takes over.
+    The explicit method (Tsitouras, orders 5 and 4) runs in NumPy until the extrapolated savings of
+    compilation exceed its cost. From then on, JAX runs it as compiled code. Savings are summed over
+    calls with the same owner of `in_numpy`, so that loops of short simulations are compiled too.
+    Without JAX, NumPy is used throughout. If stability limits the steps and very many steps remain,
+    an implicit method takes over.
 
     A field that jumps at sign changes of functions is an `AbstractSwitchedField`; `in_numpy` is
     then the same field as `Switched`. Steps end at sign changes. A rollout slides along a surface

@@ -1,4 +1,4 @@
-"""Iteration of a map from many starts at once."""
+"""Iterate a map from many initial states at once."""
 
 from collections.abc import Callable
 from typing import Any
@@ -12,7 +12,7 @@ from ._inputs import Inputs
 from ._integrate import Rollout, Status
 
 NextState = Callable[[Any], Any]
-"""Variables (B, V), states then inputs, -> next states (B, n)."""
+"""A function of variables (B, V), states then inputs, that returns the next states (B, n)."""
 
 
 def iterate(
@@ -24,10 +24,10 @@ def iterate(
     *,
     bound: Float[np.ndarray, "B n"],
 ) -> Rollout:
-    """Iterate a map x[k+1] = f(x[k], u[k]), one trajectory per start.
+    """Iterate a map x[k+1] = f(x[k], u[k]), one trajectory per initial state.
 
-    The times must be multiples of the `step` after the first one. A failure is a status, never an
-    exception. A state beyond `bound`, or one that is not finite, has diverged.
+    All times must be multiples of the `step` after the first one. A failure is a status, never an
+    exception. A state has diverged if it is beyond `bound` or not finite.
     """
     starts, times = np.asarray(starts, float), np.asarray(times, float)
     index = _steps_of(times, step)
@@ -37,7 +37,7 @@ def iterate(
     x, ended_at, end_state = np.array(starts), np.full(count, np.nan), [None] * count
     runs = np.ones(count, dtype=bool)
     columns = np.arange(count)
-    position = np.zeros(count, dtype=int)  # of the next time to be stored
+    position = np.zeros(count, dtype=int)  # index of the next time to be stored
     for k in range(int(last.max()) + 1):
         while True:
             due = position < n_times
@@ -75,7 +75,7 @@ def iterate(
 
 
 def _steps_of(times: Float[np.ndarray, "B T"], step: float) -> np.ndarray:
-    """Return the number of steps from the first to each time."""
+    """Return the number of steps from the first time to each time."""
     exact = (times - times[:, :1]) / step
     index = np.rint(exact).astype(np.int64)
     tolerance = limits.STEP_TOLERANCE + 1e-3 * np.arange(times.shape[1])
@@ -93,8 +93,11 @@ def _steps_of(times: Float[np.ndarray, "B T"], step: float) -> np.ndarray:
 def _times_at(
     times: Float[np.ndarray, "B T"], index: np.ndarray, k: int, step: float
 ) -> Float[np.ndarray, " B"]:
-    """Return the times after k steps: the given one, or a little later, so that an input that is
-    held has its value of this step."""
+    """Return the times after k steps.
+
+    If no time is given there, the result is slightly later, so that a held input has its value of
+    this step.
+    """
     result = times[:, 0] + (k + limits.STEP_TOLERANCE) * step
     row, column = np.nonzero(index == k)
     result[row] = times[row, column]

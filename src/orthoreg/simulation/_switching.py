@@ -4,9 +4,9 @@ The field is f(t, x, u, s) with s_i = sign(g_i(x, u)), and is smooth in x while 
 rollout has a mode for every g_i. Modes 1 and -1 are the sign, which is constant until a step ends
 at the surface g_i = 0. Mode 0 is sliding along the surface, with Filippov's convex combination of
 the fields on both sides: its weight lambda_i makes dg_i/dt zero, and s_i = 2 lambda_i - 1. For dry
-friction g is the velocity, sliding is rest, and s times the dry friction balances the other forces.
-A rollout leaves a surface when lambda_i reaches 0 or 1. [Filippov 1988, chapter 2; Acary and
-Brogliato 2008]
+friction, g is the velocity, sliding is rest, and s times the friction force balances the other
+forces. A rollout leaves a surface when lambda_i reaches 0 or 1. [Filippov 1988, chapter 2; Acary
+and Brogliato 2008]
 """
 
 import abc
@@ -47,17 +47,20 @@ from ._tsit5 import (
 
 
 class AbstractSwitchedField(abc.ABC):
-    """A field with signs, as a pytree, for many rollouts in NumPy (first axis) or one rollout in
-    JAX."""
+    """A field with signs, as a pytree.
+
+    It handles many rollouts in NumPy (first axis) or one rollout in JAX.
+    """
 
     @abc.abstractmethod
     def slope(self, t: Any, x: Any, u: Any, signs: Any, xp: Any) -> Any:
-        """Return the derivatives, with these values in place of the signs."""
+        """Return the derivatives for the values `signs` of the signs."""
 
     @abc.abstractmethod
     def surfaces(self, x: Any, u: Any, xp: Any) -> tuple[Any, Any]:
-        """Return the k functions whose signs the field contains, and their derivatives, k x (n +
-        m)."""
+        """Return the k functions whose signs occur in the field, and their derivatives, k x (n +
+        m).
+        """
 
 
 @final
@@ -65,9 +68,9 @@ class AbstractSwitchedField(abc.ABC):
 class Switched:
     """A field with k signs, for many rollouts.
 
-    `slope` is (times B, states B x n, inputs B x m or None, signs B x k) -> derivatives B x n;
-    `surfaces` is (states, inputs) -> values of g, B x k, and their derivatives by states and
-    inputs, B x k x (n + m).
+    `slope` maps (times B, states B x n, inputs B x m or None, signs B x k) to derivatives B x n.
+    `surfaces` maps (states, inputs) to the values of g, B x k, and their derivatives with respect
+    to states and inputs, B x k x (n + m).
     """
 
     slope: Callable[[Any, Any, Any, Any], Any]
@@ -84,7 +87,7 @@ def in_numpy(field: AbstractSwitchedField) -> Switched:
 
 @final
 class Point(NamedTuple):
-    """Times, states, inputs and rates of inputs of B rollouts; None without inputs."""
+    """Times, states, inputs and rates of inputs of B rollouts. Inputs and rates may be None."""
 
     t: Any
     x: Any
@@ -93,7 +96,7 @@ class Point(NamedTuple):
 
 
 def inputs_at(cell: Any, cells: Cells | None, xp: Any) -> Callable[[Any], tuple[Any, Any]]:
-    """Return a function of times: inputs and their rates in the current cells."""
+    """Return a function from times to the inputs and their rates in the current cells."""
     if cells is None:
         return lambda t: (None, None)
     start, stop = cells.knots[cells.signal, cell], cells.knots[cells.signal, cell + 1]
@@ -113,7 +116,8 @@ def _polynomials(pieces: Any, since: Any, width: Any, xp: Any) -> tuple[Any, Any
 def sliding_slope(field: Switched, point: Point, mode: Any, xp: Any) -> tuple[Any, Any]:
     """Return the derivatives in these modes, and the margin of each surface (B x k).
 
-    The margin is negative if the rollout leaves the surface, and infinite if it does not slide.
+    The margin is negative if the rollout leaves the surface, and infinite if it does not slide on
+    it.
     """
     return choose(
         (mode == 0).any(),
@@ -125,13 +129,13 @@ def sliding_slope(field: Switched, point: Point, mode: Any, xp: Any) -> tuple[An
 
 
 def _sliding(field: Switched, point: Point, mode: Any, xp: Any) -> tuple[Any, Any]:
-    """Return derivatives and margins if a rollout slides: lambda solves dg/dt = 0."""
+    """Return derivatives and margins for sliding rollouts, where lambda solves dg/dt = 0."""
     slides = mode == 0
     sides = _side_fields(field, point, mode, slides, xp)
     rows = xp.where(slides[:, :, None], sides.effects, xp.eye(mode.shape[1]))
     share = _solve(rows, xp.where(slides, -sides.drift, 0.0), xp)
     velocity = sides.base + xp.einsum("bi,ibn->bn", share, sides.jumps)
-    # dg/dt is zero up to rounding. If g is a state, this makes rest exact
+    # removes the rounding error of dg/dt; if g is a state, rest is then exact
     velocity = _tangent(velocity, sides, slides, point.rate, xp)
     attracts = xp.einsum("bii->bi", sides.effects) < 0
     margin = xp.where(attracts, 0.5 - xp.abs(share - 0.5), -1.0)
@@ -143,10 +147,10 @@ def settle(
 ) -> tuple[Any, Any]:
     """Return the next modes and states of rollouts that have reached surfaces.
 
-    `at` (B x k) marks the surfaces that were reached. On these surfaces and on the sliding
-    surfaces, s in [-1, 1] is chosen so that dg/dt = 0, or s = 1 and g grows, or s = -1 and g falls.
-    This complementarity problem is solved by projected Gauss-Seidel sweeps. If g itself has jumped
-    across zero, its sign is used.
+    `at` (B x k) marks the surfaces that were reached. On these surfaces and on sliding surfaces, s
+    in [-1, 1] is chosen such that dg/dt = 0, or s = 1 and g grows, or s = -1 and g falls. Projected
+    Gauss-Seidel sweeps solve this complementarity problem. If g itself has jumped across zero, its
+    sign is used.
     """
     g, gradient = field.surfaces(point.x, point.u)
     n = point.x.shape[1]
@@ -154,7 +158,7 @@ def settle(
     reach = xp.einsum("bkn,bn->bk", xp.abs(gradient[:, :, :n]), scale)
     is_near = at & (xp.abs(g) <= reach) | (mode == 0)
     sides = _side_fields(field, point, mode, is_near, xp)
-    # ignore a jump that cannot move g beyond its tolerance in the total time
+    # ignores a jump that cannot move g beyond its tolerance in the total time
     attracts = xp.einsum("bii->bi", sides.effects) < -reach * (MIN_STEP / limits.min_step)[:, None]
     share = xp.where(is_near, xp.where(mode == 0, 0.5, (1 + mode) / 2), 0.0)
     first = share
@@ -168,7 +172,10 @@ def settle(
 
 
 def _sweep(sides: "_SideFields", near: Any, attracts: Any, first: Any, share: Any, xp: Any) -> Any:
-    """Update each weight in turn so that its own g stays constant, as far as possible."""
+    """Return the weights after one sweep.
+
+    Each weight is updated in turn so that its own g stays constant, as far as possible.
+    """
     columns = [share[:, i] for i in range(share.shape[1])]
     for i in range(share.shape[1]):
         effects = sides.effects[:, i]
@@ -181,7 +188,7 @@ def _sweep(sides: "_SideFields", near: Any, attracts: Any, first: Any, share: An
 
 
 def onto_surfaces(x: Any, g: Any, gradient: Any, slides: Any, xp: Any) -> Any:
-    """Return the states moved to the nearest points of the surfaces along which they slide."""
+    """Return the states, moved to the nearest points of the surfaces along which they slide."""
     for i in range(g.shape[1]):
         normal = gradient[:, i, : x.shape[1]]
         square = (normal * normal).sum(1)
@@ -192,13 +199,13 @@ def onto_surfaces(x: Any, g: Any, gradient: Any, slides: Any, xp: Any) -> Any:
 
 @final
 class _SideFields(NamedTuple):
-    """The field on the negative side of surfaces, and its changes on the other sides."""
+    """The field on the negative side of all surfaces, and its changes on the other sides."""
 
     base: Any  # B x n
     jumps: Any  # k x B x n
     gradient: Any  # B x k x (n + m)
-    drift: Any  # B x k: dg/dt of the base
-    effects: Any  # B x k x k: contribution of each jump to each dg/dt
+    drift: Any  # B x k; dg/dt for the base field
+    effects: Any  # B x k x k; contribution of each jump to each dg/dt
 
 
 def _side_fields(field: Switched, point: Point, mode: Any, free: Any, xp: Any) -> _SideFields:
@@ -238,9 +245,9 @@ def _tangent(velocity: Any, sides: _SideFields, slides: Any, rate: Any, xp: Any)
 
 
 def _solve(matrix: Any, right: Any, xp: Any) -> Any:
-    """Solve many small systems by elimination.
+    """Return the solutions of many small linear systems, by elimination.
 
-    A singular system gives infinity or NaN, and the step is rejected.
+    For a singular system, the result is infinite or NaN, and the step is rejected.
     """
     k = right.shape[1]
     rows = [xp.concatenate([matrix[:, i], right[:, i, None]], axis=1) for i in range(k)]
@@ -261,7 +268,9 @@ _CHECKED_WEIGHTS = weights_at(CHECKED_FRACTIONS)
 
 @final
 class _ModeChange(NamedTuple):
-    """The change of modes in a step: fraction of the step, state there and modes after it."""
+    """A change of modes in a step: the fraction of the step, the state there, and the modes after
+    it.
+    """
 
     fraction: Any
     x: Any
@@ -276,7 +285,7 @@ def initial_modes(
     cell: np.ndarray,
     cells: Cells | None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the initial modes of rollouts, and their starts."""
+    """Return the initial modes of rollouts and their initial states."""
     point = Point(first, starts, *inputs_at(cell, cells, np)(first))
     g, _ = field.surfaces(starts, point.u)
     mode = np.where(g < 0, -1.0, 1.0)
@@ -286,7 +295,9 @@ def initial_modes(
 def attempt_switched(
     field: Switched, now: State, limits: Limits, cells: Cells | None, xp: Any
 ) -> tuple[State, Step]:
-    """Attempt one step of each running rollout. It ends where a sign changes or sliding stops."""
+    """Attempt one step of each running rollout. A step ends where a sign changes or sliding
+    stops.
+    """
     inputs = inputs_at(now.cell, cells, xp)
     size = now.end - now.t
     count, n = now.x.shape
@@ -323,7 +334,7 @@ def _stage(
     so_far: tuple[Any, Any],
     xp: Any,
 ) -> tuple[Any, Any]:
-    """Return slopes and margins extended by one stage."""
+    """Return slopes and margins with those of stage i added."""
     slopes, margins = so_far
     size = now.end - now.t
     x = now.x + size[:, None] * xp.tensordot(xp.asarray(_STAGE_WEIGHTS)[i], slopes, 1)
@@ -341,7 +352,8 @@ def _check(
     inputs: Callable[..., Any],
     xp: Any,
 ) -> tuple[Any, Any]:
-    """Return the states at the end, and the first fraction at which a mode is invalid (2: none).
+    """Return the states at the end, and the first checked fraction at which a mode is invalid, or
+    2.
 
     Sliding states are moved onto their surface.
     """
@@ -376,8 +388,10 @@ def _changes(
     cells: Cells | None,
     xp: Any,
 ) -> _ModeChange:
-    """Return `_change`; NumPy evaluates only the rollouts that change, and JAX evaluates all
-    rollouts."""
+    """Return the result of `_change`.
+
+    NumPy evaluates only the rollouts that change, JAX evaluates all rollouts.
+    """
     if xp is not np:
         return _change(field, now, step, end, limits, cells, xp)
     rows = np.flatnonzero(end.fraction <= 1)
@@ -400,7 +414,7 @@ def _change(
     cells: Cells | None,
     xp: Any,
 ) -> _ModeChange:
-    """Return the fractions at which steps change their modes, with states and modes there."""
+    """Return the fractions at which steps change their modes, with the states and modes there."""
     inputs = inputs_at(now.cell, cells, xp)
     margin = partial(_margin, field, step, inputs, now.mode, xp)
     high = xp.where(end.fraction <= 1, end.fraction, 1.0)
@@ -427,7 +441,9 @@ def _within(step: Step, inputs: Callable[..., Any], position: Any, xp: Any) -> P
 def _margin(
     field: Switched, step: Step, inputs: Callable[..., Any], mode: Any, xp: Any, position: Any
 ) -> Any:
-    """Return the distance of each rollout from a change of modes, negative after the change."""
+    """Return the distance of each rollout from a change of modes. It is negative after the
+    change.
+    """
     point = _within(step, inputs, position, xp)
     _, slide_margin = sliding_slope(field, point, mode, xp)
     g, _ = field.surfaces(point.x, point.u)
@@ -437,10 +453,10 @@ def _margin(
 def first_root(
     function: Callable[[Any], Any], before: Any, high: Any, after: Any, wanted: Any, xp: Any
 ) -> Any:
-    """Return a point between 0 and `high`, just behind a root, for many functions.
+    """Return a point between 0 and `high` immediately after a root, for many functions.
 
-    The functions are non-negative at 0 and negative at `high`. Chandrupatla's method is used:
-    inverse quadratic interpolation where it is safe, otherwise bisection.
+    The functions are non-negative at 0 and negative at `high`. This is Chandrupatla's method:
+    inverse quadratic interpolation where it is safe, and bisection elsewhere.
     """
     start = (0, xp.zeros_like(high), high, before, after, xp.full(high.shape, 0.5))
     _, a, b, value_a, *_ = repeat_while(
@@ -456,7 +472,7 @@ def first_root(
 
 
 def _narrower(function: Callable[[Any], Any], carry: Any, tolerance: Any, xp: Any) -> Any:
-    """Evaluate the functions once more, and return the carry of the next iteration.
+    """Evaluate the functions once. Return the carry of the next iteration.
 
     The carry consists of the newest point a, a point b on the other side of the root, their values,
     and the next point as a fraction of the way from a to b.

@@ -1,9 +1,9 @@
-"""Tsitouras' Runge-Kutta pair of orders 5 and 4 with step-size control, for many rollouts at once.
+"""Tsitouras' Runge-Kutta pair of orders 5 and 4 with step-size control, for many rollouts at
+once.
 
-The code is the same for NumPy and JAX (`xp`), so that a simulation can start in one and continue in
-the other, with equal results up to rounding. The pair, its dense output and the rule for step sizes
-are those of diffrax (`Tsit5` with `PIDController`) and of Hairer, Norsett and Wanner, section
-II.4.
+The same code serves NumPy and JAX (`xp`). A simulation can therefore begin in NumPy and continue in
+JAX, with equal results up to rounding. The pair, its dense output and the rule for step sizes are
+those of diffrax (`Tsit5` with `PIDController`) and of Hairer, Norsett and Wanner, section II.4.
 """
 
 from collections.abc import Callable, Sequence
@@ -24,10 +24,10 @@ from ._limits import (
 )
 
 RUNNING, COMPLETED, DIVERGED, STALLED, STUCK = -1, 0, 1, 2, 3
-"""Status of a rollout. STALLED: out of steps. STUCK: no step is small enough."""
+"""Status of a rollout. STALLED: it ran out of steps. STUCK: no step is small enough."""
 
 PLACES = (161 / 1000, 327 / 1000, 9 / 10, 0.9800255409045097, 1.0, 1.0)
-"""Fractions of the step at which slopes after the first are evaluated."""
+"""Fractions of the step at which the slopes after the first one are evaluated."""
 
 WEIGHTS = (
     (161 / 1000,),
@@ -39,7 +39,7 @@ WEIGHTS = (
     (0.09646076681806523, 0.01, 0.4798896504144996, 1.379008574103742, -3.290069515436081,
      2.324710524099774),
 )  # fmt: skip
-"""Weights of the previous slopes for the next stage; the last row leads to the end of the step."""
+"""Weights of the previous slopes in each stage. The last row gives the end of the step."""
 
 ERROR = (
     0.09646076681806523 - 0.09468075576583945,
@@ -55,16 +55,16 @@ ERROR = (
 _ORDER = 5
 
 Slope = Callable[[Any, Any, Any], Any]
-"""(times B, states B x n, inputs B x m or None) -> derivatives B x n."""
+"""A function of (times B, states B x n, inputs B x m or None) that returns derivatives B x n."""
 
 
 @final
 class State(NamedTuple):
-    """State of B rollouts, and the next step to attempt."""
+    """The state of B rollouts, and the next step to attempt."""
 
     t: Any
     end: Any  # of the step
-    next_size: Any  # size of the step before it was cut at a knot
+    next_size: Any  # step size before the step was cut at a knot
     x: Any
     slope: Any  # at t and x
     cell: Any  # of the inputs' polynomials
@@ -74,7 +74,7 @@ class State(NamedTuple):
 
 @final
 class Limits(NamedTuple):
-    """Last times, bounds of the states, tolerances and minimal step sizes of B rollouts."""
+    """Last times, bounds on the states, tolerances and minimum step sizes of B rollouts."""
 
     last: Any
     bound: Any
@@ -85,11 +85,13 @@ class Limits(NamedTuple):
 
 @final
 class Cells(NamedTuple):
-    """Inputs as polynomials in (t - start) / width, between knots at which steps must end.
+    """Inputs as polynomials in (t - start) / width.
 
-    Coefficients (S signals, C cells, powers, m inputs) start at the highest power. `signal` is the
-    index of each rollout's signal. The last cell of a signal has zero width, for rollouts that have
-    ended.
+    They lie between knots, at which steps must end.
+
+    Coefficients (S signals, C cells, powers, m inputs) begin with the highest power. `signal` is
+    the index of each rollout's signal. The last cell of a signal has zero width, for rollouts that
+    have ended.
     """
 
     knots: Any  # (S, C + 1)
@@ -99,23 +101,23 @@ class Cells(NamedTuple):
 
 @final
 class Step(NamedTuple):
-    """An attempted step of B rollouts, with the data to interpolate states within it."""
+    """An attempted step of B rollouts, with the data for interpolating states within it."""
 
     t: Any
     end: Any
-    size: Any  # longer than from t to `end` if a sign changed in the step
+    size: Any  # longer than end - t if a sign changed in the step
     x: Any
     slopes: Any  # 7 x B x n
     accepted: Any
 
 
 def rows_of(parts: Any, rows: Any) -> Any:
-    """Return a tuple of arrays with some of their rows; scalars are unchanged."""
+    """Return the selected rows of all arrays in a tuple. Scalars are unchanged."""
     return type(parts)(*(part[rows] if np.ndim(part) else part for part in parts))
 
 
 def with_inputs(field: Slope, cell: Any, cells: Cells | None) -> Callable[..., Any]:
-    """Return (times, states) -> derivatives, with the inputs of the current cells."""
+    """Return the function (times, states) -> derivatives, with the inputs of the current cells."""
     if cells is None:
         return lambda t, x: field(t, x, None)
     start, stop = cells.knots[cells.signal, cell], cells.knots[cells.signal, cell + 1]
@@ -135,10 +137,10 @@ def with_inputs(field: Slope, cell: Any, cells: Cells | None) -> Callable[..., A
 def attempt(
     field: Slope, now: State, limits: Limits, cells: Cells | None, jumps: bool, xp: Any
 ) -> tuple[State, Step]:
-    """Attempt one step of each running rollout, which is accepted if its error is small.
+    """Attempt one step of each running rollout. A step is accepted if its error is small.
 
-    With `jumps`, inputs are discontinuous at knots, so that the slope at the end of a step is not
-    the slope at the start of the next one.
+    With `jumps`, inputs are discontinuous at knots, so the slope at the end of a step is not the
+    slope at the start of the next step.
     """
     slope = with_inputs(field, now.cell, cells)
     length = now.end - now.t
@@ -162,7 +164,7 @@ def _weighted(weights: Sequence[float], slopes: Sequence[Any]) -> Any:
 
 
 def relative_size(error: Any, before: Any, after: Any, limits: Limits, xp: Any) -> Any:
-    """Return the size of an error relative to the tolerance; infinite if it is NaN."""
+    """Return the size of an error relative to the tolerance, infinite if the error is NaN."""
     scale = limits.atol + limits.rtol * xp.maximum(xp.abs(before), xp.abs(after))
     size = _norm(error / scale, xp)
     return xp.where(xp.isnan(size), xp.inf, size)
@@ -182,14 +184,14 @@ def advance(
     cells: Cells | None,
     xp: Any,
 ) -> State:
-    """Return the rollouts after a step, and the steps to attempt next."""
+    """Return the rollouts after a step, with the next steps to attempt."""
     min_factor = xp.where(is_accepted, 1.0, MIN_STEP_RATIO)
     max_factor = xp.where(is_accepted, MAX_STEP_RATIO, STEP_SAFETY)
     size = now.end - now.t
     next_size = size * xp.minimum(
         xp.maximum(STEP_SAFETY * error ** (-1 / _ORDER), min_factor), max_factor
     )
-    # a step shortened by a knot contains little information on the next step size
+    # a step that was cut at a knot contains little information on the next step size
     next_size = xp.where(is_accepted, xp.maximum(next_size, now.next_size), next_size)
     t = xp.where(is_accepted, now.end, now.t)
     x = xp.where(is_accepted[:, None], x, now.x)
@@ -210,7 +212,7 @@ def advance(
 
 
 def clipped(t: Any, next_size: Any, cell: Any, limits: Limits, cells: Cells | None, xp: Any) -> Any:
-    """Return the end of a step, at the latest the last time or the next knot."""
+    """Return the end of a step. It is at most the last time or the next knot."""
     stop = limits.last
     if cells is not None:
         stop = xp.minimum(stop, cells.knots[cells.signal, cell + 1])
@@ -218,7 +220,7 @@ def clipped(t: Any, next_size: Any, cell: Any, limits: Limits, cells: Cells | No
 
 
 def _quartic(factor: float, *parts: Sequence[float]) -> np.ndarray:
-    """Return the coefficients of s ... s^4 in a product of polynomials."""
+    """Return the coefficients of s, ..., s^4 in a product of polynomials."""
     product = np.array([factor])
     for part in parts:
         product = np.polynomial.polynomial.polymul(product, part)
@@ -238,25 +240,30 @@ DENSE = np.stack([
     _quartic(-34.87065786149660974, _SQUARE, (-1.2, 1.0), (-0.666666666666666667, 1.0)),
     _quartic(2.5, _SQUARE, (-1.0, 1.0), (-0.6, 1.0)),
 ])  # fmt: skip
-"""Dense output: the displacement in a fraction s of a step is sum_k s^k sum_j DENSE[j, k - 1]
-slope_j, in units of the step."""
+"""Dense output.
+
+The displacement at a fraction s of a step is sum_k s^k sum_j DENSE[j, k - 1] slope_j, in units of
+the step.
+"""
 
 
 def weights_at(position: Float[Arrays, " M"], xp: Any = np) -> Float[Arrays, "M 7"]:
-    """Return the weights of the slopes for the displacement in a fraction of a step."""
+    """Return the weights of the slopes in the displacement at a fraction of a step."""
     return xp.stack([position, position**2, position**3, position**4], axis=1) @ DENSE.T
 
 
 # -- states at the requested times -------------------------------------------------------------
 
-_STATES_PER_BATCH = 8192  # states that are interpolated together, which stay in the cache
+_STATES_PER_BATCH = 8192  # states that are interpolated together and stay in the cache
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """All requested times and the states there. The arrays are never copied, as they may have
-    millions of rows."""
+    """All requested times and the states there.
+
+    The arrays are never copied, because they may have millions of rows.
+    """
 
     times: Float[np.ndarray, "R T"]
     states: Float[np.ndarray, "R T n"]
@@ -269,7 +276,7 @@ class Grid:
     def passed(
         self, now: Float[np.ndarray, " M"], row: Int[np.ndarray, " M"]
     ) -> Int[np.ndarray, " M"]:
-        """Return how many of its times a rollout has reached at each of these times."""
+        """Return how many requested times of its row each rollout has passed at the times `now`."""
         if self.is_shared:
             return np.searchsorted(self.times[0], now, side="right")
         passed = np.empty(len(now), dtype=np.int64)
@@ -282,7 +289,7 @@ class Grid:
 def read_out(step: Step, grid: Grid, rows: Int[np.ndarray, " B"]) -> None:
     """Write the states at the requested times within a block of steps to a grid.
 
-    The first axis of the arrays of a block is that of the steps.
+    The first axis of the arrays in `step` is the steps of the block.
     """
     n = step.x.shape[-1]
     step_index, rollout = np.nonzero(step.accepted)
@@ -294,7 +301,7 @@ def read_out(step: Step, grid: Grid, rows: Int[np.ndarray, " B"]) -> None:
     )
     count = last[has_times] - first
     size = step.size[step_index, rollout]
-    # the slopes of a step, (step, slope, rollout, state), as a polynomial in its fraction
+    # the slopes (step, slope, rollout, state) as a polynomial in the fraction of the step
     with np.errstate(all="ignore"):  # rejected steps may have slopes of any value
         displacements = np.tensordot(DENSE.T, step.slopes, axes=(1, 1))[:, step_index, rollout]
     displacements *= size[:, None]
@@ -317,7 +324,8 @@ def read_out(step: Step, grid: Grid, rows: Int[np.ndarray, " B"]) -> None:
 
 
 def is_held_by_stability(step: Step, limits: Limits) -> Bool[np.ndarray, " B"]:
-    """Return whether stability, not accuracy, limits most steps, so that the field is stiff.
+    """Return whether stability, not accuracy, limits most steps, which means that the field is
+    stiff.
 
     The rate of the fastest motion is estimated from two slopes at the end of a step. [Hairer and
     Wanner, section IV.2]

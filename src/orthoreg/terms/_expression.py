@@ -1,6 +1,6 @@
-"""Formulas as data: the same immutable tree is used by NumPy, JAX, SymPy, text and files.
+"""Formulas as data: NumPy, JAX, SymPy, text and files all use the same immutable tree.
 
-Build trees with `add`, `multiply`, `power` and `call`. They return a canonical form, so equal
+Build trees with `add`, `multiply`, `power` and `call`. These return a canonical form, so equal
 formulas (`x*x*y`, `y*x**2`) are equal objects.
 """
 
@@ -22,7 +22,7 @@ FUNCTIONS: Mapping[str, Callable[[float], float]] = {
     "sign": lambda value: float((value > 0) - (value < 0)),
     "heaviside": lambda value: 0.5 + 0.5 * ((value > 0) - (value < 0)),
 }  # fmt: skip
-"""Functions allowed in formulas, by their NumPy and JAX names, for plain numbers."""
+"""Functions allowed in formulas, by their NumPy and JAX names, as functions of plain numbers."""
 
 SYMPY_NAMES = {
     "arcsin": "asin",
@@ -42,7 +42,7 @@ class Number:
 @final
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """A state or input, given by its index among the variables and its name."""
+    """A state or input, given by its index among the variables and by its name."""
 
     index: int
     name: str
@@ -104,7 +104,7 @@ def subexpressions(item: Expression) -> tuple[Expression, ...]:
 
 
 def rebuild(item: Expression, change: Callable[[Expression], Expression]) -> Expression:
-    """Return the formula with `change` applied to its direct subexpressions."""
+    """Return the formula with `change` applied to each of its direct subexpressions."""
     match item:
         case Sum(terms):
             return add(*map(change, terms))
@@ -119,7 +119,7 @@ def rebuild(item: Expression, change: Callable[[Expression], Expression]) -> Exp
 
 
 def factors_of(item: Expression) -> tuple[Expression, ...]:
-    """Return the factors of a product, or the formula as the only factor."""
+    """Return the factors of a product. Another formula is its only factor."""
     return item.factors if isinstance(item, Product) else (item,)
 
 
@@ -176,7 +176,7 @@ def multiply(*factors: Expression) -> Expression:
         and exponents[part.base] != part.exponent
         for part in parts[int(number != 1) :]
     ):
-        return multiply(*parts)  # collect expanded powers again
+        return multiply(*parts)  # collect the factors of expanded powers again
     if len(parts) > MAX_FACTORS:
         raise FormulaError(f"A product may have at most {MAX_FACTORS} factors; got {len(parts)}.")
     return parts[0] if len(parts) == 1 else Product(tuple(parts))
@@ -199,7 +199,7 @@ def power(base: Expression, exponent: Expression) -> Expression:
 
 
 def call(function: str, argument: Expression) -> Expression:
-    """Return function(argument)."""
+    """Return function(argument), as a number if the argument is a number."""
     if isinstance(argument, Number):
         return _folded(lambda: FUNCTIONS[function](argument.value))
     return Call(function, argument)
@@ -216,7 +216,7 @@ def _folded(compute: Callable[[], Any]) -> Number:
 
 
 def split_number(term: Expression) -> tuple[float, Expression]:
-    """Return the number and the remainder: 3*x*y -> (3, x*y)."""
+    """Return the numeric factor and the remainder: 3*x*y -> (3, x*y)."""
     if isinstance(term, Number):
         return term.value, ONE
     if isinstance(term, Product) and isinstance(term.factors[0], Number):
@@ -227,7 +227,9 @@ def split_number(term: Expression) -> tuple[float, Expression]:
 
 @lru_cache(maxsize=4096)
 def _order(item: Expression) -> tuple:
-    """Return a sort key: numbers, variables in the user's order, their powers, then the rest."""
+    """Return a sort key: numbers, then variables in the user's order, then their powers, then the
+    rest.
+    """
     match item:
         case Number(value):
             return (0, value, 0.0, "")
@@ -249,7 +251,7 @@ def _order(item: Expression) -> tuple:
 def evaluate(
     item: Expression, variables: Any, xp: Any, parameters: Mapping[str, Any] | None = None
 ) -> Any:
-    """Return the value in the arithmetic of `xp`: `numpy`, `jax.numpy` or `sympy`."""
+    """Return the value of a formula, computed by `xp`: `numpy`, `jax.numpy` or `sympy`."""
     return run(compiled([item]), variables, xp, parameters)[0]
 
 
@@ -258,8 +260,8 @@ def evaluate(
 class Program:
     """Formulas as a list of steps. Shared subexpressions are computed once.
 
-    A step is (operation, operands). Operands are indices of earlier steps, except for the value of
-    a "number", the index of a "variable" and the name of a "call" or a "parameter".
+    A step is (operation, operands). Operands are indices of earlier steps. Exceptions are the value
+    of a "number", the index of a "variable", and the name of a "call" or a "parameter".
     """
 
     steps: tuple[tuple[str, tuple[Any, ...]], ...]
@@ -291,7 +293,8 @@ def _compiled(items: tuple[Expression, ...]) -> Program:
             case Product(factors):
                 step = ("multiply", tuple(index_of(factor) for factor in factors))
             case Power(base, Number(exponent)) if exponent.is_integer() and 2 <= exponent <= 8:
-                # x**n as x**(n-1) * x: monomials share it, and NumPy's general power is slow
+                # compute x**n as x**(n-1) * x: monomials share factors, and NumPy's general power
+                # is slow
                 lower = base if exponent == 2 else Power(base, Number(exponent - 1))
                 step = ("multiply", (index_of(lower), index_of(base)))
             case Power(base, exponent):
@@ -309,9 +312,9 @@ def _compiled(items: tuple[Expression, ...]) -> Program:
 def run(
     program: Program, variables: Any, xp: Any, parameters: Mapping[str, Any] | None = None
 ) -> list[Any]:
-    """Return one value per formula in the arithmetic of `xp`.
+    """Return one value per formula, computed by `xp`.
 
-    `variables` has one value per variable, and `parameters` has values of parameters by name.
+    `variables` contains one value per variable, and `parameters` the values of parameters by name.
     """
     is_sympy = xp.__name__ == "sympy"
     values: list[Any] = []
@@ -345,14 +348,17 @@ def run(
 
 
 def rename(item: Expression, names: Sequence[str]) -> Expression:
-    """Return the formula with variables renamed by their indices."""
+    """Return the formula with variables renamed. A variable gets the name at its index."""
     return replace_variables(item, [Variable(index, name) for index, name in enumerate(names)])
 
 
 def replace_variables(
     item: Expression, variables: Sequence[Expression] | Mapping[int, Expression]
 ) -> Expression:
-    """Return the formula with variables replaced, by index. Variables not in a mapping remain."""
+    """Return the formula with variables replaced by index.
+
+    Variables that are not in a mapping remain.
+    """
     by_index = variables if isinstance(variables, Mapping) else dict(enumerate(variables))
 
     def replaced(part: Expression) -> Expression:
@@ -364,7 +370,7 @@ def replace_variables(
 
 
 def to_text(item: Expression, *, functions: str = "", names: Sequence[str] | None = None) -> str:
-    """Return the formula in Python notation, which `parse` reads.
+    """Return the formula in Python notation, which `parse` can read.
 
     `functions` is a prefix of function names ('np.'). `names` replaces the names of variables.
     """
@@ -410,18 +416,20 @@ def to_text(item: Expression, *, functions: str = "", names: Sequence[str] | Non
 
 
 def quote_name(name: str) -> str:
-    """Return a variable's name as written in formulas, in backticks unless it is an identifier or a
-    delayed variable such as u(t - tau)."""
+    """Return a variable's name as it is written in formulas.
+
+    It is in backticks unless it is an identifier or a delayed variable such as u(t - tau).
+    """
     is_plain = re.fullmatch(r"[^\W\d]\w*", name) or split_delayed(name)
     return name if is_plain else f"`{name}`"
 
 
 def split_fraction(factors: Sequence[Expression]) -> tuple[list[Expression], list[Expression]]:
-    """Return the factors of the numerator and of the denominator."""
+    """Return the factors of the numerator, and those of the denominator."""
     above = [factor for factor in factors if not is_inverse(factor)]
     return above, [power(factor, Number(-1.0)) for factor in factors if is_inverse(factor)]
 
 
 def is_inverse(item: Expression) -> bool:
-    """Return whether a formula belongs to the denominator of a fraction."""
+    """Return whether a formula belongs in the denominator of a fraction."""
     return isinstance(item, Power) and isinstance(item.exponent, Number) and item.exponent.value < 0

@@ -1,4 +1,4 @@
-"""`FeatureMap`: the terms of a library bound to variables, ready for evaluation."""
+"""`FeatureMap`: the terms of a library, bound to variables and ready for evaluation."""
 
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
@@ -30,11 +30,12 @@ from ._structure import parameters_of, substitute, variables_of
 @final
 @dataclass(frozen=True)
 class FeatureMap:
-    """Terms theta_1 ... theta_K as functions of the variables, and the terms allowed per equation.
+    """Terms theta_1 ... theta_K as functions of the variables, and the terms that each equation may
+    use.
 
     `allowed[c][k]` states whether equation c may use term k. `parameters` are the names of
-    constants inside terms, and `values` their values. Hashing ignores the values, so a simulation
-    compiled for these terms can be used with any values.
+    constants inside terms, and `values` are their values. Hashing ignores the values, so that a
+    compiled simulation can be used with any values.
     """
 
     variables: tuple[str, ...]
@@ -52,7 +53,7 @@ class FeatureMap:
         return np.array(self.allowed, dtype=bool).reshape(len(self.allowed), len(self.terms))
 
     def columns(self, variables: Any, xp: Any, values: Any = None) -> list[Any]:
-        """Return one value per term, from one value per variable, in the arithmetic of `xp`.
+        """Return one value per term, given one value per variable, computed by `xp`.
 
         Under JAX, pass the `values` of parameters; otherwise they are compiled as constants.
         """
@@ -65,7 +66,10 @@ class FeatureMap:
         return compiled(self.terms)
 
     def __call__(self, variables: Float[np.ndarray, "N V"]) -> Float[np.ndarray, "N K"]:
-        """Return the library matrix Phi on samples (NumPy). It may contain NaN or infinity."""
+        """Return the library matrix Phi at samples, computed by NumPy.
+
+        It may contain NaN or infinity.
+        """
         result = np.empty((len(self.terms), len(variables)))
         with np.errstate(all="ignore"):
             columns = np.ascontiguousarray(variables.T)
@@ -74,7 +78,7 @@ class FeatureMap:
         return result.T
 
     def only(self, chosen: Sequence[int]) -> "FeatureMap":
-        """Return the map with a subset of the terms."""
+        """Return the map with only the chosen terms."""
         return replace(
             self,
             terms=tuple(self.terms[k] for k in chosen),
@@ -82,12 +86,17 @@ class FeatureMap:
         )
 
     def among(self, candidates: Sequence[bool]) -> "FeatureMap":
-        """Return the map with these terms alone as candidates. Other terms keep their index."""
+        """Return the map with `candidates` as the only allowed terms.
+
+        The indices of terms do not change.
+        """
         rows = (zip(row, candidates, strict=True) for row in self.allowed)
         return replace(self, allowed=tuple(tuple(a and b for a, b in row) for row in rows))
 
     def resolved(self, digits: int | None = None) -> "FeatureMap":
-        """Return the map with parameter values, rounded to `digits`, inserted into the terms."""
+        """Return the map with the values of parameters, rounded to `digits`, inserted into the
+        terms.
+        """
         shown = {
             name: Number(value if digits is None else float(f"{value:.{digits}g}"))
             for name, value in zip(self.parameters, self.values, strict=True)
@@ -107,11 +116,12 @@ def bind(
     given: Mapping[int, int] | None = None,
     time_input: int | None = None,
 ) -> FeatureMap:
-    """Return the terms of a library for these variables and equations, without parameter values.
+    """Return the terms of a library for these variables and equations, without values of
+    parameters.
 
-    `given` maps an equation to the variable that it equals. This variable is the only term of the
-    equation, and is added to the library if necessary. Terms in the variable `time_input` are used
-    only if they were written as formulas.
+    `given` maps an equation to the variable that it equals. This variable is then the only term of
+    the equation, and is added to the library if necessary. Terms that contain the variable
+    `time_input` are used only if they were written as formulas.
     """
     given = given or {}
     if not isinstance(library, AbstractLibrary):
@@ -149,7 +159,7 @@ def bind(
             )
         row = [False] * len(terms)
         for term in candidates:
-            if term in index:  # terms of the time input may be excluded
+            if term in index:  # terms that contain time may be excluded
                 row[index[term]] = True
         allowed.append(tuple(row))
     parameters = sorted(frozenset().union(*(parameters_of(term) for term in terms)))
@@ -158,7 +168,7 @@ def bind(
 
 
 def check_delays(variables: Sequence[str], parameters: Iterable[str]) -> None:
-    """Raise InputError if a constant is a delay and occurs elsewhere too."""
+    """Raise InputError if the constant of a delay also occurs in a term."""
     delays = {split[1] for name in variables if (split := split_delayed(name))}
     for name in sorted(delays.intersection(parameters)):
         raise InputError(
@@ -168,7 +178,7 @@ def check_delays(variables: Sequence[str], parameters: Iterable[str]) -> None:
 
 
 def parameter_bounds(library: AbstractLibrary) -> dict[str, tuple[float, float]]:
-    """Return the bounds of parameters that are specified in the library."""
+    """Return the bounds on parameters that the library specifies."""
     return {
         name: (bounds[0], bounds[1])
         for part in all_parts(library)
@@ -183,13 +193,16 @@ def feature_names(library: AbstractLibrary, variables: Sequence[str]) -> tuple[s
 
 
 def _written(library: AbstractLibrary, variables: tuple[str, ...]) -> set[Expression]:
-    """Return the terms that were written as formulas."""
+    """Return the terms of the library that were written as formulas."""
     formulas = [part for part in all_parts(library) if isinstance(part, Terms)]
     return {term for part in formulas for term in part.terms(variables)}
 
 
 def names_variable(library: AbstractLibrary, name: str, others: Sequence[str]) -> bool:
-    """Return whether a formula of the library uses variable `name`; `others` are the others."""
+    """Return whether a formula of the library contains the variable `name`.
+
+    `others` are the other variables.
+    """
     formulas = [part.formulas for part in all_parts(library) if isinstance(part, Terms)]
     return any(
         0 in variables_of(parse(formula, (name, *others), free=True))

@@ -1,4 +1,4 @@
-"""Formula parser. Text is never evaluated as code."""
+"""Parse formulas. Text is never evaluated as code."""
 
 from collections.abc import Collection, Sequence
 from functools import lru_cache
@@ -43,10 +43,10 @@ def parse(
 ) -> Expression:
     """Return the formula that a text describes in these variables.
 
-    The grammar has + - * / ** ^, brackets, numbers, pi and the usual functions. Variable names that
+    The grammar has + - * / ** ^, brackets, numbers, pi and common functions. Variable names that
     are not identifiers are written in backticks. `parameters` are names of constants without a
-    known value. With `free`, every other word that does not resemble a variable is also a
-    parameter. `limit` is the maximum number of characters.
+    known value. If `free`, every other word that does not resemble a variable is also a parameter.
+    `limit` is the maximum number of characters.
     """
     if not isinstance(text, str):
         raise FormulaError(f"A formula must be text; got {type(text).__name__}.")
@@ -66,7 +66,7 @@ def _parsed(
 
 @final
 class _Parser:
-    """Recursive-descent parser of tokens (kind, text)."""
+    """A recursive-descent parser of tokens (kind, text)."""
 
     def __init__(
         self, text: str, variables: tuple[str, ...], parameters: Collection[str], free: bool
@@ -108,7 +108,7 @@ class _Parser:
             factor = self._signed()
             factors.append(factor if sign == "*" else power(factor, Number(-1.0)))
             if len(factors) == 2 and all(isinstance(part, Number | Sum) for part in factors):
-                factors = [multiply(*factors)]  # a number times a sum is distributed first
+                factors = [multiply(*factors)]  # a number times a sum is expanded first
         return factors[0] if len(factors) == 1 else multiply(*factors)
 
     def _signed(self) -> Expression:
@@ -151,11 +151,11 @@ class _Parser:
             if name in self.variables:
                 raise FormulaError(
                     f"'{name}' is a variable; write '{name}*(...)' for a product. An earlier "
-                    f"value, '{name}(t - tau)', needs runs in time, and a constant tau."
+                    f"value, '{name}(t - tau)', needs runs in time and a constant tau."
                 )
             raise FormulaError(
-                f"unknown function '{name}'.{suggestion(name, FUNCTIONS)} "
-                f"Known are {quoted(FUNCTIONS, 20)}."
+                f"unknown function '{name}'.{suggestion(name, FUNCTIONS)} Known functions are "
+                f"{quoted(FUNCTIONS, 20)}."
             )
         self._take("(")
         inner = self._sum()
@@ -186,8 +186,8 @@ class _Parser:
         if self.free and name.isidentifier() and not suggestion(name, self.variables):
             return Parameter(name)
         raise FormulaError(
-            f"unknown variable '{name}'.{suggestion(name, self.variables)} "
-            f"Known are {quoted(self.variables)}."
+            f"unknown variable '{name}'.{suggestion(name, self.variables)} Known variables are "
+            f"{quoted(self.variables)}."
         )
 
     def _close(self) -> None:

@@ -19,9 +19,10 @@ from ._structure import parameters_of, parameters_of_factors, variables_of
 
 
 class AbstractLibrary(abc.ABC):
-    """A recipe for candidate terms, which become formulas once the variables are known.
+    """A recipe for candidate terms. They become formulas once the variables are known.
 
-    `a + b` joins two libraries. `a * b` has all products of their terms. Equal terms are merged.
+    `a + b` joins two libraries. `a * b` contains all products of their terms. Equal terms are
+    merged.
     """
 
     @abc.abstractmethod
@@ -29,11 +30,11 @@ class AbstractLibrary(abc.ABC):
         """Return the candidate terms in these variables, without repetition."""
 
     def terms_of(self, equation: str, variables: Sequence[str]) -> tuple[Expression, ...]:
-        """Return the candidate terms of one equation; by default all terms."""
+        """Return the candidate terms of one equation. By default, these are all terms."""
         return self.terms(variables)
 
     def parts(self) -> "tuple[AbstractLibrary, ...]":
-        """Return the libraries that this library is made of."""
+        """Return the libraries of which this library consists."""
         return ()
 
     def __add__(self, other: "AbstractLibrary") -> "AbstractLibrary":
@@ -47,7 +48,7 @@ class AbstractLibrary(abc.ABC):
 @final
 @dataclass(frozen=True)
 class Joined(AbstractLibrary):
-    """The terms of two libraries, written `first + second`."""
+    """The terms of two libraries, written as `first + second`."""
 
     first: AbstractLibrary
     second: AbstractLibrary
@@ -70,7 +71,7 @@ class Joined(AbstractLibrary):
 @final
 @dataclass(frozen=True)
 class Products(AbstractLibrary):
-    """All products of a term of one library and a term of another, written `first * second`."""
+    """All products of a term of one library and a term of another, written as `first * second`."""
 
     first: AbstractLibrary
     second: AbstractLibrary
@@ -110,12 +111,15 @@ def distinct(terms: Sequence[Expression]) -> tuple[Expression, ...]:
 
 
 def _undelayed(variables: Sequence[str]) -> list[Variable]:
-    """Return the variables of families; delayed ones, u(t - tau), occur in formulas only."""
+    """Return the variables for families of terms.
+
+    Delayed variables, such as u(t - tau), occur only in formulas.
+    """
     return [Variable(i, name) for i, name in enumerate(variables) if split_delayed(name) is None]
 
 
 def _check_size(family: str, variables: Sequence[Variable], count: int, fix: str) -> None:
-    """Raise InputError, before terms are built, if a family has too many."""
+    """Raise InputError if a family has too many terms, before they are built."""
     if count > MAX_TERMS:
         shown = f"{count} terms" if count < 10**9 else "over a billion terms"
         raise InputError(
@@ -125,7 +129,7 @@ def _check_size(family: str, variables: Sequence[Variable], count: int, fix: str
 
 
 def positive_integer(value: object, what: str, minimum: int = 1) -> int:
-    """Return the value if it is an integer of at least `minimum`."""
+    """Return the value. Raise InputError unless it is an integer of at least `minimum`."""
     if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < minimum:
         raise InputError(f"{what} must be a whole number of at least {minimum}; got {value!r}.")
     return int(value)
@@ -212,7 +216,7 @@ class Fourier(AbstractLibrary):
 @final
 @dataclass(frozen=True)
 class Empty(AbstractLibrary):
-    """A library without terms: the field consists of the residual alone."""
+    """A library without terms. The field then consists of the residual alone."""
 
     def terms(self, variables: Sequence[str]) -> tuple[Expression, ...]:
         return ()
@@ -227,11 +231,11 @@ class Terms(AbstractLibrary):
     Parameters
     ----------
     formulas
-        formulas such as "sin(3*theta)" or "x**2*y". Words that are not variables are parameters
-        inside terms, which a fit estimates: `Terms(["S/(K + S)"])` estimates K. "u(t - tau)" is an
-        earlier value of u, and tau its delay.
+        formulas such as "sin(3*theta)" or "x**2*y". Words that are not variables are parameters,
+        which a fit estimates: `Terms(["S/(K + S)"])` estimates K. "u(t - tau)" is an earlier value
+        of u, and tau its delay.
     bounds
-        bounds of parameters, by name. Parameters without bounds are positive.
+        bounds on parameters, by name. Parameters without bounds are positive.
 
     Examples
     --------
@@ -282,12 +286,12 @@ class Terms(AbstractLibrary):
         term = parse(formula, variables, bounded, free=True)
         free = parameters_of(term)
         if free and not variables_of(term):
-            return parse(formula, variables)  # raises an error that names the word
+            return parse(formula, variables)  # raise an error that names the word
         for name in free:
             if name in parameters_of_factors(term):
                 raise FormulaError(
                     f"Formula '{formula}': '{name}' only multiplies the term, which already has a "
-                    f"coefficient. Omit it."
+                    "coefficient. Omit it."
                 )
         return term
 
@@ -298,9 +302,9 @@ class Terms(AbstractLibrary):
 class PerState(AbstractLibrary):
     """A separate library for each equation.
 
-    The coefficient matrix remains rectangular: coefficients of terms that an equation cannot have
-    are zero. Added to another library, `PerState` extends individual equations:
-    `Polynomial(2) + PerState({"S": Terms(["S/(K + S)"])})`.
+    The coefficient matrix remains rectangular: coefficients of terms that an equation may not have
+    are zero. Add `PerState` to another library to extend single equations: `Polynomial(2) +
+    PerState({"S": Terms(["S/(K + S)"])})`.
 
     Parameters
     ----------
@@ -359,7 +363,7 @@ class PerState(AbstractLibrary):
 
 
 def _checked_bounds(given: Any) -> tuple[tuple[str, tuple[float, float]], ...]:
-    """Return lower and upper bounds by name, in a hashable form."""
+    """Return (name, (lower, upper)) pairs, which are hashable."""
     bounds = []
     for name, limits in dict(given).items():
         low, high = (float(end) for end in limits)
@@ -388,12 +392,12 @@ class Neighbors(AbstractLibrary):
     Parameters
     ----------
     library
-        library of terms in the neighbours, or its text. Formulas name their variables explicitly;
-        add them, as in `Neighbors(Polynomial(2)) + Terms(["sin(q3)"])`.
+        library of terms in the neighbours, or its text. Formulas name their variables, so add them
+        separately, as in `Neighbors(Polynomial(2)) + Terms(["sin(q3)"])`.
     reach
         maximum difference of numbers.
     of
-        variables of each equation, {"a": ["a", "b"], "b": ["a", "b", "c"]}.
+        neighbours of each equation, {"a": ["a", "b"], "b": ["a", "b", "c"]}.
 
     Examples
     --------
@@ -441,7 +445,7 @@ class Neighbors(AbstractLibrary):
         return (self.library,)
 
     def _in(self, near: tuple[int, ...], variables: Sequence[str]) -> tuple[Expression, ...]:
-        """Return the terms in these variables, given by their indices."""
+        """Return the library's terms in the variables with the indices `near`."""
         neighbors = [Variable(index, variables[index]) for index in near]
         terms = self.library.terms([variable.name for variable in neighbors])
         return tuple(replace_variables(term, neighbors) for term in terms)
@@ -472,11 +476,11 @@ class Neighbors(AbstractLibrary):
 
 
 def _number(name: str) -> int | None:
-    """Return the last number in a name: 12 for 'T_12' and 'v12_dot'."""
+    """Return the last number in a name, such as 12 for 'T_12' and 'v12_dot', or None."""
     match = _NUMBER.search(name)
     return None if match is None else int(match[1])
 
 
 def all_parts(library: AbstractLibrary) -> list[AbstractLibrary]:
-    """Return the library and all libraries that it consists of."""
+    """Return the library, and all libraries of which it consists."""
     return [library, *(nested for part in library.parts() for nested in all_parts(part))]

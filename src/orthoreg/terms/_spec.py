@@ -18,15 +18,15 @@ _MENTION = re.compile(rf"(?<![\w`])({'|'.join(_FAMILIES)})\s*\(", re.IGNORECASE)
 
 
 def as_library(library: Any) -> Any:
-    """Return the library that a text describes. Other values are returned unchanged."""
+    """Return the library that a text describes. Return other values unchanged."""
     return parse_library(library) if isinstance(library, str) else library
 
 
 def parse_library(text: str) -> AbstractLibrary:
     """Return the library that a text describes: families joined by + and *, and formulas.
 
-    `poly(d)` and `fourier(k)` are families. `near(poly(2), 1)` has the terms of a family in the
-    variables near each equation. Any other part is a formula and becomes a term.
+    `poly(d)` and `fourier(k)` are families. `near(poly(2), 1)` contains the terms of a family in
+    the variables near each equation. Any other part is a formula and becomes a term.
     """
     check_length(text, "A library text", MAX_LIBRARY_CHARACTERS)
     parts = [_part(part) for part in _split(text, "+")]
@@ -48,12 +48,12 @@ def _part(text: str) -> AbstractLibrary:
 
 
 def _term(text: str) -> AbstractLibrary:
-    """Return a formula as a term. Families are not allowed inside a formula."""
+    """Return a formula as a library of one term. Families are not allowed inside a formula."""
     if match := _MENTION.search(re.sub("`[^`]*`", "``", text)):
         raise FormulaError(
-            f"Library part '{shortened(text)}': families such as {match.group(1)}(...) can "
-            f"be multiplied only by families, and formulas are separate terms. Write "
-            f"'poly(1)*fourier(1)', or add a formula with +, as in 'poly(1)+sin(x)'."
+            f"Library part '{shortened(text)}': families such as {match.group(1)}(...) can be "
+            "multiplied only by families, and formulas are separate terms. Write "
+            "'poly(1)*fourier(1)', or add a formula with +, as in 'poly(1)+sin(x)'."
         )
     if text.lower() in _FAMILIES:
         raise FormulaError(
@@ -64,7 +64,7 @@ def _term(text: str) -> AbstractLibrary:
 
 
 def _near(inner: str) -> AbstractLibrary:
-    """Return `Neighbors` for the text between brackets: a library and the reach."""
+    """Return `Neighbors` for the text in brackets: a library and the reach."""
     if _NESTED.search(inner):
         raise FormulaError(f"near must not contain another near; got 'near({shortened(inner)})'.")
     library, *reach = _split(inner, ",")
@@ -99,7 +99,10 @@ def _family(text: str) -> AbstractLibrary | None:
 
 
 def _split(text: str, sign: str) -> list[str]:
-    """Split a text at a sign outside brackets. The + of a number or exponent does not count."""
+    """Return the parts of a text between signs outside brackets.
+
+    The sign of a number or exponent does not count.
+    """
     try:
         parts = list(_parts(text, sign))
     except FormulaError as error:

@@ -1,4 +1,4 @@
-"""Operations on formulas: variables and parameters, structure, derivatives, signs."""
+"""Operations on formulas: their variables, parameters, structure, derivatives and signs."""
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -28,7 +28,7 @@ from ._expression import (
 _MAX_EXPONENT = 12
 """Maximum exponent of a variable in a monomial."""
 _TWO, _MINUS_ONE = Number(2.0), Number(-1.0)
-_ODD = frozenset({"sinh", "tanh", "arctan", "arcsin"})  # have the same sign as their argument
+_ODD = frozenset({"sinh", "tanh", "arctan", "arcsin"})  # functions with the sign of their argument
 _POSITIVE = frozenset({"exp", "cosh"})
 
 
@@ -47,7 +47,7 @@ def parameters_of(item: Expression) -> frozenset[str]:
 
 
 def parameters_of_factors(item: Expression) -> frozenset[str]:
-    """Return the parameters that occur only as factors of the formula or powers of factors."""
+    """Return the parameters that occur only in factors of the formula or in powers of factors."""
     multiplying, inside = set(), frozenset()
     for factor in factors_of(item):
         base = factor.base if isinstance(factor, Power) else factor
@@ -59,7 +59,9 @@ def parameters_of_factors(item: Expression) -> frozenset[str]:
 
 
 def monomial(item: Expression, width: int) -> tuple[float, tuple[int, ...]] | None:
-    """Return factor and exponents of `width` variables, or None for other formulas."""
+    """Return the factor and the exponents of `width` variables, or None if the formula is not a
+    monomial.
+    """
     coefficient, exponents = 1.0, [0] * width
     for factor in factors_of(item):
         match factor:
@@ -79,7 +81,7 @@ def _is_small_exponent(value: float) -> bool:
 
 
 def sine_argument(item: Expression) -> Expression | None:
-    """Return a of sin(a) or cos(a), or None for other formulas."""
+    """Return the argument a of sin(a) or cos(a), or None for other formulas."""
     match item:
         case Call("sin" | "cos", argument):
             return argument
@@ -99,9 +101,11 @@ def sine_arguments(item: Expression) -> list[Expression]:
 
 
 def complexity(item: Expression) -> int:
-    """Return the number of variables, parameters and functions in a formula without powers.
+    """Return the number of variables, parameters and functions in a formula written without
+    powers.
 
-    x**3 counts as x*x*x. A power with another exponent counts as a function. Numbers do not count.
+    x**3 counts as x*x*x, and a power with another exponent counts as a function. Numbers do not
+    count.
     """
     match item:
         case Variable() | Parameter():
@@ -113,11 +117,13 @@ def complexity(item: Expression) -> int:
 
 
 SHOWN_DIGITS = 4
-"""Significant digits of numbers in printed formulas."""
+"""Number of significant digits of numbers in printed formulas."""
 
 
 def rounded(item: Expression, digits: int = SHOWN_DIGITS) -> Expression:
-    """Return the formula with numbers rounded to `digits` digits, except a leading factor."""
+    """Return the formula with numbers rounded to `digits` digits. A leading factor is not
+    rounded.
+    """
     number, remainder = split_number(item)
     return multiply(Number(number), _rounded(remainder, digits))
 
@@ -129,7 +135,7 @@ def _rounded(item: Expression, digits: int) -> Expression:
 
 
 def substitute(item: Expression, values: Mapping[str, Expression]) -> Expression:
-    """Return the formula with these parameters replaced."""
+    """Return the formula with these parameters replaced by expressions."""
     if isinstance(item, Parameter):
         return values.get(item.name, item)
     return rebuild(item, lambda part: substitute(part, values))
@@ -140,9 +146,10 @@ def substitute(item: Expression, values: Mapping[str, Expression]) -> Expression
 
 @lru_cache(maxsize=4096)  # models in a search share most of their terms
 def derivative(item: Expression, by: int | str) -> Expression:
-    """Return the partial derivative by a variable (its index) or a parameter (its name).
+    """Return the partial derivative with respect to a variable (its index) or a parameter (its
+    name).
 
-    The derivative of sign and heaviside is zero.
+    The derivative of sign and heaviside is taken as zero.
     """
     match item:
         case Variable(index, _):
@@ -179,7 +186,7 @@ def _derivative_of_power(base: Expression, exponent: Expression, by: int | str) 
 
 
 def _outer_derivative(function: str, a: Expression) -> Expression:
-    """Return the derivative of a function at its argument a."""
+    """Return the derivative of a function at the argument a."""
     square = power(a, _TWO)
     match function:
         case "sin":
@@ -218,11 +225,11 @@ def _outer_derivative(function: str, a: Expression) -> Expression:
 def separate_signs(
     terms: Sequence[Expression], width: int
 ) -> tuple[tuple[Expression, ...], tuple[Expression, ...]]:
-    """Return the terms with each sign replaced by a variable, and the arguments of the signs.
+    """Return the terms with each sign replaced by a variable, and the arguments of these signs.
 
     Variable `width` + i represents the sign of the i-th argument. The same variable represents
-    sign(v), sign(-2*v), sign(v**3) and heaviside(v); sign(v*x) becomes a product of two. A sign
-    within the argument of another sign remains.
+    sign(v), sign(-2*v), sign(v**3) and heaviside(v); sign(v*x) becomes a product of two variables.
+    A sign within the argument of another sign remains.
     """
     signs = _Signs(width)
     return tuple(signs.without(term) for term in terms), tuple(signs.surfaces)
@@ -268,14 +275,19 @@ _KINKS = frozenset({"abs", "sign", "heaviside"})
 
 
 def kink_arguments(item: Expression) -> frozenset[Expression]:
-    """Return the arguments of abs, sign and heaviside. A formula is not smooth at their zeros."""
+    """Return the arguments of abs, sign and heaviside.
+
+    Where they are zero, a formula is not smooth.
+    """
     inner = frozenset().union(*map(kink_arguments, subexpressions(item)))
     return inner | {item.argument} if isinstance(item, Call) and item.function in _KINKS else inner
 
 
 def without_kinks(item: Expression, widths: Mapping[Expression, float]) -> Expression:
-    """Return the formula with kinks smoothed over `widths` of their arguments: sqrt(z^2 + w^2)
-    in place of abs(z), and its derivative in place of sign(z)."""
+    """Return the formula with kinks smoothed over `widths` of their arguments.
+
+    abs(z) becomes sqrt(z^2 + w^2), and sign(z) becomes the derivative of this.
+    """
     inner = rebuild(item, lambda part: without_kinks(part, widths))
     if not (isinstance(item, Call) and item.function in _KINKS and widths.get(item.argument)):
         return inner

@@ -1,4 +1,4 @@
-"""Tokens of formulas and of library texts. All text that is parsed is split here, in one pass."""
+"""Tokens of formulas and of library texts. All text to be parsed is split here, in one pass."""
 
 import re
 from collections.abc import Iterator
@@ -32,7 +32,7 @@ def check_length(text: str, what: str = "A formula", limit: int = MAX_CHARACTERS
 
 
 def tokens(text: str, signs: str = "+-*/^()") -> Iterator[Token]:
-    """Yield the tokens of a text, whose signs are `signs` and `**`."""
+    """Yield the tokens of a text, in which `signs` and `**` are signs."""
     position = 0
     text = text.rstrip()
     while position < len(text):

@@ -27,14 +27,14 @@ from ._expression import (
 )
 from ._structure import substitute
 
-_ANY_ARGUMENT = frozenset({"sign", "heaviside"})  # functions of quantities with any unit
+_ANY_ARGUMENT = frozenset({"sign", "heaviside"})  # functions whose argument may have any unit
 
 
 @final
 class UnitAlgebra:
     """Units of formulas in columns with known `units`.
 
-    `constants` are the known units of constants. The unit of another constant is inferred from
+    `constants` are the known units of constants. The unit of any other constant is inferred from
     where it occurs: in S/(K + S), K has the unit of S, and in sin(k*x), k has the inverse unit of
     x. Numbers in sums and functions are dimensionless.
     """
@@ -45,8 +45,10 @@ class UnitAlgebra:
         self._one = dimensionless()
 
     def of(self, item: Expression) -> Unit | None:
-        """Return the unit of a formula, or None if it is unknown. Raise UnitError if the formula
-        combines unlike quantities."""
+        """Return the unit of a formula, or None if it is unknown.
+
+        Raise UnitError if the formula combines unlike quantities.
+        """
         match item:
             case Number(_):
                 return self._one
@@ -64,10 +66,10 @@ class UnitAlgebra:
                 return self._of_call(function, argument)
 
     def expect(self, item: Expression, unit: Unit, other: str = "") -> None:
-        """Check that a formula has this `unit`, and infer the units of the constants in it.
+        """Check that a formula has this `unit`, and infer the units of its constants.
 
-        Raise UnitError if the formula has another unit. `other` is the quantity to which it is
-        added, with its unit; without it, the formula must be a pure number.
+        Raise UnitError if the formula has another unit. `other` is the quantity, with its unit, to
+        which the formula is added. Without `other`, the formula must be a pure number.
         """
         known = self.of(item)
         if known is not None:
@@ -128,8 +130,9 @@ class UnitAlgebra:
         return unit
 
     def _check_zeros(self, *terms: Expression) -> None:
-        """Raise UnitError if temperatures on scales with different zero points, such as °C and K,
-        are added."""
+        """Raise UnitError if the terms are temperatures on scales with different zero points, such
+        as °C and K.
+        """
         names = [part.name for _, part in map(split_number, terms) if isinstance(part, Variable)]
         units = [unit for name in names if (unit := self.units.of.get(name)) is not None]
         if len({str(unit) for unit in units}) > 1 and any(map(has_free_zero, units)):
@@ -174,7 +177,7 @@ class UnitAlgebra:
             return f"{other} and {given} are in different units: use the same unit for both."
         cure = "multiply one of them by a constant"
         if isinstance(item, Number):
-            cure = "write a named constant in place of the number"
+            cure = "write a named constant instead of the number"
         return f"{other} and {given} are unlike quantities and cannot be added: {cure}."
 
 
@@ -186,8 +189,9 @@ def _factor(argument: Expression) -> str:
 def unit_with_numbers(
     item: Expression, units: Units, values: Mapping[str, Expression] | None = None
 ) -> Unit | None:
-    """Return the unit of a formula whose numbers may stand for constants with a unit, or None if it
-    is unknown. `values` are the values of its parameters.
+    """Return the unit of a formula whose numbers may have units, or None if it is unknown.
+
+    `values` are the values of the formula's parameters.
 
     1/(0.7 + x) has the inverse unit of x, and sin(3*x) is dimensionless.
     """
@@ -216,7 +220,7 @@ def unit_with_numbers(
 
 
 def like_terms(terms: Sequence[Expression], algebra: UnitAlgebra) -> list[bool]:
-    """Return which terms combine only like quantities, as far as units are known."""
+    """Return whether each term combines only like quantities, as far as units are known."""
     trial = UnitAlgebra(algebra.units, algebra.constants)
     result = []
     for term in terms:
