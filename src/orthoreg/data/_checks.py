@@ -14,16 +14,6 @@ from .._common.typed import is_printable, printable
 from ..smoothing import MIN_VELOCITY_ROWS, Offsets, Times, Values
 from . import _limits as limits
 
-MAX_VALUE = 1e150
-"""Largest allowed magnitude of a value. The square of a much larger value is not finite."""
-
-MIN_VALUE = 1e-100
-"""Smallest allowed maximum of a nonzero column.
-
-Squares of residuals of relative size 1e-16, and terms of third order, then keep all their digits;
-the smallest such number is 2e-308.
-"""
-
 _DATE_ADVICE = "Convert them to seconds (or days) since the start of each run."
 DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}|\d{1,2}:\d{2}")
 DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
@@ -138,9 +128,9 @@ def check_finite(
     values: Float[np.ndarray, "N columns"], names: Sequence[str], locator: Locator
 ) -> None:
     """Raise an error for NaN, infinity, and values that are too large."""
-    if values.size and -MAX_VALUE <= values.min() and values.max() <= MAX_VALUE:
+    if values.size and -limits.MAX_VALUE <= values.min() and values.max() <= limits.MAX_VALUE:
         return
-    is_invalid = ~(np.abs(values) <= MAX_VALUE)
+    is_invalid = ~(np.abs(values) <= limits.MAX_VALUE)
     if is_invalid.any():
         row, column = np.argwhere(is_invalid)[0]
         value = values[row, column]
@@ -153,7 +143,7 @@ def check_finite(
         )  # fmt: skip
         raise DataError(
             f"{locator.at(int(row))}: column '{names[column]}' is {value:g}, which {problem}; "
-            f"values must be finite and at most {MAX_VALUE:g} in size. {fix} "
+            f"values must be finite and at most {limits.MAX_VALUE:g} in size. {fix} "
             f"({count} such row{'s' * (count > 1)})."
         )
 
@@ -163,11 +153,11 @@ def check_not_tiny(
 ) -> None:
     """Raise an error for columns so small that their squares would be rounded to zero."""
     for name, size in zip(names, np.abs(values).max(axis=0, initial=0.0), strict=True):
-        if 0 < size < MIN_VALUE:
+        if 0 < size < limits.MIN_VALUE:
             raise DataError(
                 f"{source}: column '{name}' is at most {size:g} in size, which is too small; the "
-                f"largest value must be 0 or at least {MIN_VALUE:g}. Give the column in a smaller "
-                f"unit."
+                f"largest value must be 0 or at least {limits.MIN_VALUE:g}. Give the column in a "
+                f"smaller unit."
             )
 
 

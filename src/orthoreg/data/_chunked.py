@@ -17,15 +17,12 @@ from jaxtyping import Int
 
 from .._common.errors import DataError
 from .._common.parallel import map_in_order, map_reduce
+from . import _limits as limits
 from ._assembly import concatenate, from_arrays
 from ._dataset import Dataset
 from ._extent import subsample_runs
 from ._plan import Plan
 from ._schema import FromSchema, Note, Schema
-
-CHUNK = 2**18
-"""Default number of rows in a chunk."""
-
 
 Names = tuple[str, ...] | None
 
@@ -95,7 +92,7 @@ class ChunkedDataset:
         names: Sequence[str] | None = None,
         *,
         input_names: Sequence[str] | None = None,
-        rows: int = CHUNK,
+        rows: int = limits.CHUNK,
     ) -> "ChunkedDataset":
         """Create a dataset from an array (runs, times, states) that is larger than memory.
 
@@ -144,7 +141,7 @@ class ChunkedDataset:
 
     @classmethod
     def from_runs(
-        cls, runs: Any, *, rows: int = CHUNK, folder: str | None = None
+        cls, runs: Any, *, rows: int = limits.CHUNK, folder: str | None = None
     ) -> "ChunkedDataset":
         """Create a dataset from an iterable or a Dask bag of runs.
 

@@ -11,7 +11,7 @@ below which an estimated acceleration is accurate enough.
 """
 
 PLAN_ROWS = 20_000
-"""Maximum number of rows, in whole runs, for decisions on windows and on the growth of noise.
+"""Maximum number of rows, in whole runs, for decisions on noise, windows and the residual.
 
 The relative error of a variance is then 1%, sqrt(2 / N).
 """
@@ -102,6 +102,22 @@ ROUNDING = 1e-12
 """Share of a variable's magnitude below which its range is rounding, for example in means over
 windows.
 """
+
+SAMPLE_SIZES = (5_000, PLAN_ROWS, 2**15)
+"""Sizes of subsamples that fits use. The first pass over chunks collects them; any other size needs
+a further pass."""
+
+CHUNK = 2**18
+"""Default number of rows in a chunk. Chunks are whole runs, which decide groups and subsamples."""
+
+# -- sizes of numbers --------------------------------------------------------------------------
+
+MAX_VALUE = 1e150
+"""Largest magnitude of a value. The square of a much larger value is not finite."""
+
+MIN_VALUE = 1e-100
+"""Smallest allowed maximum of a nonzero column. Squares of residuals of relative size 1e-16, and
+terms of third order, then still have all their digits; the smallest such number is 2e-308."""
 
 # -- splits ------------------------------------------------------------------------------------
 MAX_GROUPS = 50

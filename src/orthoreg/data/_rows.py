@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int, UInt64
 
 from ..smoothing import Times
+from . import _limits as limits
 from ._chunked import ChunkedDataset
 from ._dataset import Dataset
 from ._extent import Extent, hashed
@@ -195,12 +196,6 @@ def index_in_run(run: Int[np.ndarray, " N"]) -> Int[np.ndarray, " N"]:
 
 # -- chunks ------------------------------------------------------------------------------------
 
-_SAMPLE_SIZES = (5_000, 20_000, 2**15)
-"""Sizes of subsamples that fits use.
-
-The first pass collects these; any other size needs another pass.
-"""
-
 
 @final
 @dataclass(frozen=True, eq=False)
@@ -219,7 +214,9 @@ class RowSums:
         about_points = None if rows.windows is None else rows.point_extent
         error = len(rows) * rows.target_mse
         samples = (
-            {} if expected is None else {n: _chunk_sample(rows, n, expected) for n in _SAMPLE_SIZES}
+            {}
+            if expected is None
+            else {n: _chunk_sample(rows, n, expected) for n in limits.SAMPLE_SIZES}
         )
         return cls(len(rows), error, rows.extent, about_points, samples)
 

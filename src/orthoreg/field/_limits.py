@@ -25,3 +25,6 @@ FARTHEST = 1e6
 """Maximum distance along a variable. Larger distances are clipped, so that squares do not
 overflow.
 """
+
+GATE_PARTS = 5
+"""Number of parts of the data. The gate treats each part as unseen in turn."""

@@ -245,8 +245,6 @@ MIN_CHAOS_GROWTH = 4.0
 """Minimum logarithm of the growth of a perturbation over the longest run."""
 MIN_SUSTAINED_GROWTH = 0.3
 """Share of the mean growth rate that the rate in each half of the runs must exceed."""
-LOST_FORECAST_ERROR = 0.3
-"""Relative error of the states above which a forecast is useless."""
 MAX_RUNS_CHAOS = 3
 """Maximum number of runs (the longest ones) along which perturbations are followed."""
 MAX_ROWS_CHAOS = 800

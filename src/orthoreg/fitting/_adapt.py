@@ -144,7 +144,7 @@ def _relative_changes(
     of neighbouring rows are not independent. tau maximizes the evidence.
     """
     values, axes = np.linalg.eigh(grams.sum(axis=0))
-    excited = values > limits.UNEXCITED_EIGENVALUE * values.max(initial=0.0)
+    excited = values > limits.MIN_EIGENVALUE * values.max(initial=0.0)
     d, axes = values[excited], axes[:, excited]
     z = axes.T @ scores.sum(axis=0)
     stretches, rank = len(scores), len(d)

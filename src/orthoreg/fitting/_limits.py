@@ -5,6 +5,15 @@
 
 import numpy as np
 
+from ..data._limits import PLAN_ROWS as PLAN_ROWS
+from ..data._limits import SUBSAMPLE_ROWS as SUBSAMPLE_ROWS
+from ..field._limits import GATE_PARTS as GATE_PARTS
+from ..matching._limits import HELD_OUT_SHARE as HELD_OUT_SHARE
+from ..matching._limits import LOST_FORECAST as LOST_FORECAST
+from ..matching._limits import SEARCH_ROWS as SEARCH_ROWS
+from ..matching._limits import UNDETERMINED as UNDETERMINED
+from ..solving._limits import MIN_EIGENVALUE as MIN_EIGENVALUE
+
 # -- sizes of numbers ----------------------------------------------------------------------
 MIN_SIZE = 1e-120
 """Smallest allowed maximum of a nonzero term or target.
@@ -97,10 +106,6 @@ CONTRADICTION_NOISE = 4.0
 """Residual up to which a symmetry does not contradict the data, in noise variances."""
 
 # -- residual ------------------------------------------------------------------------------
-RESIDUAL_HELD_OUT_SHARE = 0.25
-"""Fraction of the data used for the forecasts that decide whether a residual is kept."""
-MAX_ROWS_RESIDUAL_TEST = 20_000
-"""Maximum number of rows for this decision."""
 MIN_ROWS_RESIDUAL_TEST = 40
 """Minimum number of rows of the held-out part, and of the remainder, for a comparison of
 forecasts.
@@ -109,47 +114,28 @@ RESIDUAL_ERROR_RATIO = 1.02
 """Maximum ratio of forecast errors with and without a residual for the residual to be kept."""
 RESIDUAL_ERROR_RATIO_NOISY = 0.98
 """The same for noisy rows, where a residual may have fitted the noise."""
-LOST_FORECAST_ERROR = 0.7
-"""Forecast error, in standard deviations of the states, above which forecasts are useless.
-
-If forecasts with and without a residual are both useless, the residual is kept.
-"""
 MAX_MISFIT_MATCHED = 4.0
 """Maximum misfit of trajectories that are matched, in noise variances.
 
 A larger misfit indicates a missing term, and matching would distort the constants.
 """
-MAX_ROWS_SYMMETRIC_SCALE = 2**17
-"""Maximum number of rows that determine the scale of a symmetric residual."""
 SCALE_BITS = 33
 """Number of bits of the mean and standard deviation that scale a residual.
 
 About ten digits do not depend on the order of summation.
 """
-GATE_PARTS = 5
-"""Number of parts of the data. The gate treats each part as unseen in turn."""
-
 # -- uncertainty from rows -----------------------------------------------------------------
 MIN_GROUPS = 3
 """Minimum number of groups, which are runs or stretches of runs, for standard errors."""
-CURVATURE_ROUNDING = 1e-13
-"""Curvature, relative to the largest, below which curvatures are rounding errors."""
 DERIVATIVE_ERROR_SHARE = 0.5
 """Fraction of the largest effect of the derivative error that is added as a standard error."""
 
-MAX_ROWS_JUMPS = 3000
-"""Maximum number of rows for matching equations with jumps.
-
-Steps that end at jumps take ten times as long as other steps: 25,000 rows take 90 s.
-"""
 MAX_ROWS_KEPT = 20_000
 """Maximum number of rows of noisy runs that a fit stores for its intervals."""
 
 # -- adaptation to new data ----------------------------------------------------------------
 ADAPT_STRETCHES = 5
 """Number of stretches of rows from which the noise is estimated."""
-UNEXCITED_EIGENVALUE = 1e-12
-"""Eigenvalue, relative to the largest, below which the data do not determine a direction."""
 CHANGE_SCALES = np.append(0.0, np.logspace(-4, 0, 161))
 """Candidates for the prior standard deviation of the coefficient changes, as fractions of the
 largest least-squares change. The candidate with the largest evidence is used.

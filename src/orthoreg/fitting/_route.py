@@ -162,7 +162,7 @@ def residual_basis(
         mean, std = (_rounded(values) for values in (extent.mean, extent.std))
         basis = recipe.augmentation.init(mean, std, rng=rng)
         return basis.mask_inputs(ignored)
-    sample = observed.subsample(limits.MAX_ROWS_SYMMETRIC_SCALE)
+    sample = observed.subsample(limits.SUBSAMPLE_ROWS)
     basis = symmetric_basis(recipe.augmentation, symmetries, sample.points, rng)
     return basis.mask_inputs(ignored)
 

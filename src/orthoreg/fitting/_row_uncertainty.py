@@ -173,9 +173,7 @@ class _Moments:
             used = constants.rows[constants.mixing[:, i] != 0]
             largest[i] = np.sqrt(error[used].max(initial=0.0))
         scale = np.sqrt(np.where(np.diag(H) > 0, np.diag(H), 1.0))
-        inverse = np.linalg.pinv(
-            H / np.outer(scale, scale), limits.CURVATURE_ROUNDING, hermitian=True
-        )
+        inverse = np.linalg.pinv(H / np.outer(scale, scale), limits.UNDETERMINED, hermitian=True)
         error = limits.DERIVATIVE_ERROR_SHARE * largest / scale
         return inverse * np.outer(error, error)
 
@@ -197,5 +195,5 @@ def _solved(
     diagonal = np.diagonal(H, axis1=1, axis2=2)
     scale = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
     scaled = H / (scale[:, :, None] * scale[:, None, :])
-    inverse = np.linalg.pinv(scaled, limits.CURVATURE_ROUNDING, hermitian=True)
+    inverse = np.linalg.pinv(scaled, limits.UNDETERMINED, hermitian=True)
     return (inverse @ (right / scale)[..., None])[..., 0] / scale

@@ -168,7 +168,7 @@ class _RunsFit:
         with step("Matching trajectories"):
             refinement = refine(
                 start,
-                data.subsample_rows(limits.MAX_ROWS_JUMPS) if has_jumps else data,
+                data.subsample_rows(limits.SEARCH_ROWS) if has_jumps else data,
                 interpolation=self.runs.interpolation,
                 bounds=self.bounds,
                 knowledge=self.known,
@@ -212,7 +212,7 @@ def residual_forecasts(
     is kept only for clean rows.
     """
     data = _sample(runs.data)
-    held_out = held_out_rows(_as_rows(data), limits.RESIDUAL_HELD_OUT_SHARE)
+    held_out = held_out_rows(_as_rows(data), limits.HELD_OUT_SHARE)
     if min(held_out.sum(), (~held_out).sum()) < limits.MIN_ROWS_RESIDUAL_TEST:
         return not is_noisy
     test = data.only(held_out)
@@ -226,7 +226,7 @@ def residual_forecasts(
     with_residual = forecast_error(hybrid, test, runs.interpolation)
     ratio = limits.RESIDUAL_ERROR_RATIO_NOISY if is_noisy else limits.RESIDUAL_ERROR_RATIO
     is_better = with_residual <= ratio * without
-    return is_better or min(with_residual, without) > limits.LOST_FORECAST_ERROR
+    return is_better or min(with_residual, without) > limits.LOST_FORECAST
 
 
 def _as_rows(data: Dataset) -> Rows:
@@ -236,9 +236,7 @@ def _as_rows(data: Dataset) -> Rows:
 
 def _sample(data: Dataset) -> Dataset:
     """Return a sample of whole runs, or the end of a single run."""
-    sample = data.sample.subsample(limits.MAX_ROWS_RESIDUAL_TEST, 2)
+    sample = data.sample.subsample(limits.PLAN_ROWS, 2)
     if sample.n_runs > 1:
         return sample
-    return sample.only(
-        np.arange(sample.n_samples) >= sample.n_samples - limits.MAX_ROWS_RESIDUAL_TEST
-    )
+    return sample.only(np.arange(sample.n_samples) >= sample.n_samples - limits.PLAN_ROWS)

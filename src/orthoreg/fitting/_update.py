@@ -218,7 +218,7 @@ def _solved(
     """
     scale = np.sqrt(np.where(np.diag(matrix) > 0, np.diag(matrix), 1.0))
     values, axes = np.linalg.eigh(matrix / np.outer(scale, scale))
-    known = values > limits.UNEXCITED_EIGENVALUE * max(values.max(initial=0.0), 1e-300)
+    known = values > limits.MIN_EIGENVALUE * max(values.max(initial=0.0), 1e-300)
     inverse = np.where(known, 1 / np.where(known, values, 1.0), 0.0)
     return axes @ (inverse * (axes.T @ (right / scale))) / scale
 
@@ -308,7 +308,7 @@ def _p_value(
     statistic = float(change @ _solved(covariance, change))
     scale = np.sqrt(np.where(np.diag(covariance) > 0, np.diag(covariance), 1.0))
     values = np.linalg.eigvalsh(covariance / np.outer(scale, scale))
-    rank = int((values > limits.UNEXCITED_EIGENVALUE * values.max()).sum())
+    rank = int((values > limits.MIN_EIGENVALUE * values.max()).sum())
     return float(f.sf(statistic / rank, rank, min(freedom, 1e9)))
 
 

@@ -2,13 +2,13 @@
 
 import numpy as np
 
+from ..data._limits import PLAN_ROWS as PLAN_ROWS
+
 # -- derivatives or weak form --------------------------------------------------------------
 COARSE_DERIVATIVE_ERROR = 2e-3
 """Error of a derivative, in root mean squares of the derivative, up to which derivatives of sparse
 samples are usable.
 """
-MAX_ROWS_DERIVATIVE_ERROR = 20_000
-"""Maximum number of rows, in whole runs, from which this error is estimated."""
 MIN_ROWS_WEAK_FORM = 40
 """Minimum number of rows of the median run.
 

@@ -401,7 +401,7 @@ def _is_coarse(data: Dataset) -> bool:
     kinds = input_interpolation(data.input_names, data).values()
     if Interpolation.hold in kinds:
         return True
-    subset = data.subsample(limits.MAX_ROWS_DERIVATIVE_ERROR)
+    subset = data.subsample(limits.PLAN_ROWS)
     return derivative_error(subset) > limits.COARSE_DERIVATIVE_ERROR
 
 

@@ -121,7 +121,7 @@ class HeldOutForecasts:
         if self._remainder is not None:
             p = match_stage(
                 self._remainder, stage.length, p, self._states, stage.precision, self._bounds,
-                sigma=stage.sigma, max_evaluations=limits.HELD_OUT_EVALUATIONS,
+                sigma=stage.sigma, max_evaluations=limits.NEAR_EVALUATIONS,
             ).p  # fmt: skip
         before, after = (
             squared_forecast_errors(self._held_out, stage, constants, self._held_out_states)
@@ -150,15 +150,15 @@ def squared_forecast_errors(
     if not len(begins):
         return np.zeros(0)
     # chaos would decide forecasts that are much longer than the segments
-    steps = min(limits.HELD_OUT_STEPS, max(2 * stage.length, 2 * limits.HELD_OUT_WINDOW))
+    steps = min(limits.HELD_OUT_STEPS, max(2 * stage.length, 2 * limits.MIN_START_STEPS))
     segments = from_rows(data, begins, steps)
-    window = max(limits.HELD_OUT_WINDOW, segments.length // 3)
+    window = max(limits.MIN_START_STEPS, segments.length // 3)
     early = from_rows(data, begins, min(window, max(1, segments.length // 2)))
     guess = np.moveaxis(states[early.rows], 2, 1)
     field = problem.constants.write(problem.field, p)
     fixed = replace(problem, field=field, constants=Constants.none())
     starts = match_starts(
-        fixed, early, stage.substeps, guess, stage.sigma, max_steps=limits.HELD_OUT_EVALUATIONS
+        fixed, early, stage.substeps, guess, stage.sigma, max_steps=limits.NEAR_EVALUATIONS
     )
     weight = segments.weight[1:, None].copy()
     outlasts_window = segments.weight.sum(axis=0) > 2 * early.length
@@ -319,7 +319,7 @@ def _held_out_rows(problem: Problem) -> Bool[np.ndarray, " N"] | None:
         length = data.run_lengths[data.run_of_row]
         position = (np.arange(data.n_samples) - data.offsets[data.run_of_row]) / length
         begin, share = limits.HELD_OUT_STRETCH_BEGIN, limits.HELD_OUT_SHARE
-        is_long = length * share >= limits.HELD_OUT_WINDOW / 2
+        is_long = length * share >= limits.MIN_START_STEPS / 2
         rows = (position >= begin) & (position < begin + share) & is_long
     else:
         zeros = np.zeros((data.n_samples, data.n_states))

@@ -102,7 +102,7 @@ def _is_without_effect(problem: Problem, stage: Stage, step: Float[np.ndarray, "
         solution = match_segments(
             moved, stage.segments, stage.substeps, nothing, stage.normal.states, sigma,
             Prior(nothing, nothing), np.zeros((2, 0)), max_steps=limits.MOVED_EVALUATIONS,
-            tolerance=limits.MOVED_TOLERANCE,
+            tolerance=limits.NEAR_TOLERANCE,
         )  # fmt: skip
     except np.linalg.LinAlgError:
         return False

@@ -12,9 +12,6 @@ from ._matching import MatchSolution, Prior, Stage, match_segments, matched_norm
 from ._noise import are_correlated, long_run_time
 from ._problem import Normal, Problem, eliminate_starts
 
-LEVEL = 0.95
-"""Confidence level of the intervals shown."""
-
 
 @final
 class Correlation(NamedTuple):
@@ -53,7 +50,7 @@ class Uncertainty:
         with np.errstate(invalid="ignore"):  # rounding may make a variance negative
             return np.sqrt(np.diag(self.covariance))
 
-    def interval(self, level: float = LEVEL) -> Float[np.ndarray, "k 2"]:
+    def interval(self, level: float = limits.LEVEL) -> Float[np.ndarray, "k 2"]:
         """Return the interval of each constant."""
         reach = (self.quantile(level) * self.standard_errors)[:, None] * self.stretch
         interval = self.values[:, None] + reach * [-1.0, 1.0]
@@ -62,7 +59,7 @@ class Uncertainty:
         return np.clip(interval, self.bounds[:, :1], self.bounds[:, 1:])
 
     def coefficient_intervals(
-        self, coefficients: Float[np.ndarray, "c K"], level: float = LEVEL
+        self, coefficients: Float[np.ndarray, "c K"], level: float = limits.LEVEL
     ) -> Float[np.ndarray, "c K 2"]:
         """Return the intervals in the shape of the coefficients. Coefficients that were not
         estimated have zero-length intervals."""
@@ -141,7 +138,7 @@ class Uncertainty:
         distance = np.abs(self.values[:, None] - self.bounds).min(axis=1)
         return np.flatnonzero(distance <= near).tolist()
 
-    def quantile(self, level: float = LEVEL) -> float:
+    def quantile(self, level: float = limits.LEVEL) -> float:
         """Return the quantile of Student's t distribution for a two-sided interval."""
         from scipy.special import ndtri, stdtrit
 
@@ -317,5 +314,5 @@ class _Profile:
         return match_segments(
             self._problem, stage.segments, stage.substeps, begin, states, stage.sigma,
             Prior(p, stage.precision), bounds, max_steps=limits.PROFILE_EVALUATIONS,
-            tolerance=limits.PROFILE_TOLERANCE, starts_near=True,
+            tolerance=limits.NEAR_TOLERANCE, starts_near=True,
         )  # fmt: skip

@@ -6,6 +6,10 @@
 
 from typing import NamedTuple, final
 
+from ..data._limits import PLAN_ROWS as PLAN_ROWS
+from ..field._limits import GATE_PARTS as GATE_PARTS
+from ..solving._limits import DIAGONAL_ROUNDING as DIAGONAL_ROUNDING
+
 
 @final
 class Effort(NamedTuple):
@@ -83,8 +87,6 @@ FIRST_DAMPING, MIN_DAMPING, MAX_DAMPING = 1e-4, 1e-7, 1e9
 NEAR_DAMPING = 1e-11
 """Dimensionless. First and minimum damping near the minimum. It is small because long segments
 determine some directions by 1e-9 of the diagonal."""
-RIDGE = 1e-13
-"""Dimensionless. Added to the same diagonal to limit the effect of rounding."""
 CLOSED = 0.03
 """Standard deviations of the noise, root mean square. The last step closes smaller gaps between
 rows, with an error of about the square of this value."""
@@ -98,9 +100,6 @@ MATCH_GROWTH = 1000.0
 likelihood has many local maxima, and the curvature at one of them does not measure the distance
 to the truth. For ten chaotic flows, intervals have nominal coverage for limits of 30 to 1e4, and
 less without a limit. At 30, some intervals are a third wider."""
-STARTS_TOLERANCE = 1e-3
-"""Half squared standard errors per segment. A match of initial states stops when a step gains
-less."""
 GAP_WEIGHT = 0.1
 """Dimensionless. Weight of squared gaps relative to squared misfits when a step is accepted or
 rejected. It is small because the next step closes small gaps."""
@@ -186,8 +185,6 @@ CANCELS = 6.0
 """Dimensionless. Maximum ratio of the size of terms to the size of their sum."""
 FOLLOWED = 4.0
 """Noise variances. If the misfit is larger, sets are not compared on longer segments."""
-STRETCHES = (100, 12)
-"""Rows per initial value in the two integral forms that propose the first terms."""
 MAP_PROPOSALS = 6
 """Values of parameters in terms, in the order of their scores on rows, with which the search for a
 map starts. Noise in the states biases these scores."""
@@ -243,6 +240,9 @@ HORIZON_GROWTH = 30.0
 horizon."""
 
 # -- intervals -----------------------------------------------------------------------------
+LEVEL = 0.95
+"""Probability. Default confidence level of intervals."""
+
 CORRELATED = 0.95
 """Minimum correlation between two estimates that is reported. At this value, the joint interval is
 3 times as wide as with the other constant known, 1 / sqrt(1 - 0.95^2)."""
@@ -314,8 +314,6 @@ RANKING_LENGTHS = (4, 25, 150)
 """Steps of the segments that precede whole runs."""
 RANKING_EVALUATIONS = 4
 """Maximum evaluations of a match to longer segments, which starts near its minimum."""
-RANKING_SHARE = 0.5
-"""Minimum fraction of segments that do not diverge."""
 RANKING_JUMP = 2.0
 """Factor by which the misfit may grow from one length to the next."""
 RANKING_HARMLESS = 0.02
@@ -363,10 +361,8 @@ LATEST_START = 0.6
 """Fraction of a run after which no forecast starts."""
 HELD_OUT_STEPS = 1000
 """Maximum steps of a forecast."""
-HELD_OUT_EVALUATIONS = 8
-"""Maximum evaluations of the match without held-out data, which starts near its minimum."""
-HELD_OUT_WINDOW = 10
-"""Minimum steps of the window for estimating the initial state of a forecast."""
+NEAR_EVALUATIONS = 8
+"""Maximum evaluations of a match without a part of the data, which starts near its minimum."""
 HELD_OUT_STRETCH_BEGIN = 0.4
 """Fraction of each run before the held-out stretch, if weights are free."""
 MAX_ERROR_RATIO, MAX_ERROR_RATIO_CHANCE = 1.05, 1.2
@@ -386,8 +382,9 @@ MIN_REFINED_STEPS = 3
 # -- profiles --------------------------------------------------------------------------
 PROFILE_EVALUATIONS = 6
 """Maximum evaluations of a match with one fixed constant, which starts near its minimum."""
-PROFILE_TOLERANCE = 1e-3
-"""Half squared standard errors. Tolerance of the match."""
+NEAR_TOLERANCE = 1e-3
+"""Half squared standard errors. A match that starts near its minimum stops when a step gains less;
+for initial states, per segment."""
 PROFILE_SOLVES = 4
 """Maximum matches in the search for one end of an interval."""
 
@@ -443,13 +440,6 @@ GATE_MATTERS = 0.1
 """Logarithm of this ratio. Smaller changes of a forecast due to the gate are ignored."""
 SLOW_FADE = 2.0
 """Dimensionless. Width of the gate of a residual that is correct beyond its data."""
-REFINED_GATE_PARTS = 5
-"""Number of parts of the data. The gate treats each part as unseen in turn."""
-GATE_EVALUATIONS = 8
-"""Maximum evaluations of the match without the outermost runs, which starts near its minimum."""
-PROJECTION_ROWS = 20_000
-"""Maximum rows used to make a residual orthogonal to the terms."""
-
 # -- delays ------------------------------------------------------------------------------------
 DELAY_TOLERANCE = 0.01
 """Of the searched range. Accuracy of a delay before its quadratic is fitted, which refines it."""
@@ -539,8 +529,6 @@ MOVED_STATES = 1e-4
 """The same in the derivative of hidden states along a direction."""
 MOVED_EVALUATIONS = 30
 """Steps of its match at most."""
-MOVED_TOLERANCE = 1e-3
-"""Half noise variances. Gain of a step that ends the match."""
 MOVED_COST = 0.5
 """Half noise variances. A larger increase of the misfit shows that a direction is determined."""
 NATURAL_SHARE = 0.01

@@ -181,7 +181,7 @@ def _match_stage(
     except np.linalg.LinAlgError:
         return None
     m = problem.measured
-    if stage.normal.is_valid.mean() < limits.RANKING_SHARE or not np.isfinite(stage.p).all():
+    if stage.normal.is_valid.mean() < limits.MIN_VALID_SHARE or not np.isfinite(stage.p).all():
         return None
     if before is not None:
         limit = np.maximum(

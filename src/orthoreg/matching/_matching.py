@@ -124,7 +124,7 @@ def match_starts(
     none = np.zeros(0)
     point, _ = _minimum(
         _Lifted(problem, segments, substeps, sigma), none, states, Prior(none, none),
-        np.zeros((2, 0)), max_steps, limits.STARTS_TOLERANCE * segments.count,
+        np.zeros((2, 0)), max_steps, limits.NEAR_TOLERANCE * segments.count,
     )  # fmt: skip
     starts = point.normal.states[0]
     return np.where(np.isfinite(starts), starts, states[0])
@@ -310,7 +310,9 @@ def _newton_step(
         step = np.zeros(size)
         if size:
             scale = np.sqrt(np.maximum(np.diag(normal.pp) + precision, 1e-300))
-            scaled = H / np.outer(scale, scale) + (damping + limits.RIDGE) * np.eye(size)
+            scaled = H / np.outer(scale, scale) + (damping + limits.DIAGONAL_ROUNDING) * np.eye(
+                size
+            )
             step = _bounded_step(scaled, gradient / scale, room * scale) / scale
     except np.linalg.LinAlgError:
         return np.zeros(size), np.zeros((1, 1)), np.nan

@@ -141,7 +141,7 @@ def huber(r: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def starts_step(normal: Normal) -> Float[np.ndarray, "n B"]:
     """Return the Gauss-Newton step of the starts with fixed constants."""
     diagonal = np.einsum("bii->bi", normal.ss)
-    floor = np.where(diagonal > 0, limits.RIDGE * diagonal, 1.0)
+    floor = np.where(diagonal > 0, limits.DIAGONAL_ROUNDING * diagonal, 1.0)
     ss = normal.ss + np.eye(len(normal.states[0])) * floor[:, None]
     return np.linalg.solve(ss, normal.s_scores.sum(axis=1)[..., None])[..., 0].T
 
@@ -153,7 +153,7 @@ def eliminate_starts(
     with the starts eliminated (B, g, P), and ss^-1 [sp, s_scores]."""
     n, size = normal.sp.shape[1:]
     diagonal = np.einsum("bii->bi", normal.ss)
-    floor = np.where(diagonal > 0, limits.RIDGE * diagonal, 1.0)
+    floor = np.where(diagonal > 0, limits.DIAGONAL_ROUNDING * diagonal, 1.0)
     ss = normal.ss + np.eye(n) * (damping * diagonal + floor)[:, None]
     right = np.concatenate([normal.sp, np.swapaxes(normal.s_scores, 1, 2)], axis=2)
     solved = np.linalg.solve(ss, right)
@@ -301,10 +301,9 @@ class Problem:
         segments: RunSegments,
         substeps: int,
         guess: Float[np.ndarray, "T n B"],
-        stretches: int = 1,
     ) -> Normal:
         """Return the normal equations of trajectories from these starts, iterated from the states
-        `guess`. Scores are separate for `stretches` of each segment."""
+        `guess`."""
         n, size, field = len(self.sizes), self.constants.size, self.field_at(p)
         accuracy = np.where(np.isfinite(sigma), sigma, self.sizes) * limits.TRAJECTORY_ACCURACY
         per_group = max(1, limits.EVALUATION_BLOCK // ((segments.length + 1) * n * (size + n)))
@@ -320,7 +319,7 @@ class Problem:
             measured = self.measured_states(part)
             std = self.likelihood_std(sigma, part)
             normal = normal_equations(
-                trajectories, by, measured, part.weight, std, stretches, clipped=self.clipped(part)
+                trajectories, by, measured, part.weight, std, clipped=self.clipped(part)
             )
             groups.append(self.with_starts(normal, starts[:, group], part))
         return joined(groups)

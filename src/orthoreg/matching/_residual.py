@@ -28,7 +28,7 @@ def reprojected(
     jacobian = constants.derivatives()
     coefficients = np.array(field.coefficients, dtype=float)
     correction = np.array(field.correction, dtype=float)
-    rows = data.variables[:: -(-data.n_samples // limits.PROJECTION_ROWS)]
+    rows = data.variables[:: -(-data.n_samples // limits.PLAN_ROWS)]
     for i, c in enumerate(constants.weighted):
         used = np.flatnonzero(coefficients[c])
         if not correction[c].any() or not len(used):
@@ -85,13 +85,13 @@ def open_gate(
     outer = np.isin(data.run_of_row, order[round((1 - limits.OUTER_RUNS) * data.n_runs) :])
     inner_data, outer_data = (data.only(rows).with_plan_of(data) for rows in (~outer, outer))
     gate = Gate(fade=float(region.fade), hold=region.held is not None)
-    parts = inner_data.run_of_row % limits.REFINED_GATE_PARTS
+    parts = inner_data.run_of_row % limits.GATE_PARTS
     reach = float(gate(inner_data.variables, parts).distance(outer_data.variables).max())
     if reach <= 1:
         return field
     p = match_stage(
         replace(problem, data=inner_data), stage.length, stage.p, states[~outer],
-        stage.precision, bounds, sigma=stage.sigma, max_evaluations=limits.GATE_EVALUATIONS,
+        stage.precision, bounds, sigma=stage.sigma, max_evaluations=limits.NEAR_EVALUATIONS,
     ).p  # fmt: skip
     free = replace(problem.constants.write(problem.field, p), region=None)
     gated = replace(free, region=gate(inner_data.variables, parts, free.neural))

@@ -8,13 +8,13 @@ from ._constants import ConstantSystem as ConstantSystem
 from ._constants import constant_functions as constant_functions
 from ._constants import constant_values as constant_values
 from ._delays import requested_delays as requested_delays
-from ._equations import MAX_COUPLED as MAX_COUPLED
 from ._equations import ImplicitSystem as ImplicitSystem
 from ._knowledge import Group as Group
 from ._knowledge import Knowledge as Knowledge
 from ._knowledge import atom_bounds as atom_bounds
 from ._knowledge import atoms_of as atoms_of
 from ._knowledge import null_space as null_space
+from ._limits import MAX_COUPLED as MAX_COUPLED
 from ._physics import Physics as Physics
 from ._physics import mentions as mentions
 from ._start import StartRule as StartRule

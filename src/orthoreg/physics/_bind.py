@@ -33,6 +33,7 @@ from ..terms import (
     to_text,
     variables_of,
 )
+from . import _limits as limits
 from ._constants import ConstantProduct, ConstantSystem, Powers
 from ._equations import Known, Reader, denoted_state
 from ._knowledge import Knowledge, contradiction, null_space
@@ -42,7 +43,6 @@ from ._statement import Part, inner_names, is_monotonic, split, summands
 from ._symmetry import Symmetries
 
 _COEFFICIENT = re.compile(r"coef\s*\(")
-_MAX_SEPARATE_CHECKS = 20  # relations; if there are more, only all of them together are checked
 Find = Callable[[str, str, str], tuple[int, int]]
 
 
@@ -184,7 +184,7 @@ def check_feasible(known: Knowledge, features: FeatureMap) -> None:
     low, high = (np.where(may_vary, limits, 0.0).ravel() for limits in (known.low, known.high))
     matrix = known.relations.reshape(n_relations, len(low))
     for n_checked in (
-        range(1, n_relations + 1) if n_relations <= _MAX_SEPARATE_CHECKS else [n_relations]
+        range(1, n_relations + 1) if n_relations <= limits.MAX_SEPARATE_CHECKS else [n_relations]
     ):
         result = linprog(
             np.zeros(len(low)), A_eq=matrix[:n_checked], b_eq=known.values[:n_checked],

@@ -12,7 +12,8 @@ from typing import final
 import numpy as np
 from jaxtyping import Bool, Float
 
-_ROUNDING = 1e-9
+from . import _limits as limits
+
 Powers = tuple[tuple[str, float], ...]
 Place = tuple[int, int]
 
@@ -87,12 +88,12 @@ class ConstantSystem:
         sizes = np.abs(self.matrix).max(axis=1, initial=0.0)
         sizes[sizes == 0] = 1.0  # numbers may differ by many orders of magnitude
         inverse = np.linalg.pinv(self.matrix / sizes[:, None])
-        return np.where(np.abs(inverse) > _ROUNDING, inverse, 0.0) / sizes
+        return np.where(np.abs(inverse) > limits.EXPONENT_ROUNDING, inverse, 0.0) / sizes
 
     @cached_property
     def is_determined(self) -> Bool[np.ndarray, " m"]:
         """Mask of the products that the coefficients determine."""
-        return np.isclose(np.diag(self.inverse @ self.matrix), 1.0, atol=_ROUNDING)
+        return np.isclose(np.diag(self.inverse @ self.matrix), 1.0, atol=limits.EXPONENT_ROUNDING)
 
     @cached_property
     def is_alone(self) -> Bool[np.ndarray, " m"]:
@@ -154,11 +155,13 @@ class ConstantSystem:
         if not names:
             return result
         inverse = np.linalg.pinv(exponents)
-        determined = np.isclose(np.diag(inverse @ exponents), 1.0, atol=_ROUNDING)
+        determined = np.isclose(np.diag(inverse @ exponents), 1.0, atol=limits.EXPONENT_ROUNDING)
         for i, name in enumerate(names):
-            weights = np.where(np.abs(inverse[i]) > _ROUNDING, inverse[i], 0.0)
+            weights = np.where(np.abs(inverse[i]) > limits.EXPONENT_ROUNDING, inverse[i], 0.0)
             nearest = np.round(weights)  # remove rounding errors of the pseudo-inverse
-            weights = np.where(np.abs(weights - nearest) < _ROUNDING, nearest, weights)
+            weights = np.where(
+                np.abs(weights - nearest) < limits.EXPONENT_ROUNDING, nearest, weights
+            )
             if determined[i] and _has_root(weights, sizes):
                 result[name] = weights
         for number, powers in enumerate(self.products):

@@ -26,10 +26,9 @@ from ..terms import (
     to_text,
     variables_of,
 )
+from . import _limits as limits
 from ._statement import Part, Statement, read_side, split, statement, summands
 
-MAX_COUPLED = 4
-"""Maximum number of coupled derivatives."""
 _ZERO, _ONE, _MINUS = Number(0.0), Number(1.0), Number(-1.0)
 
 
@@ -238,10 +237,10 @@ def implicit_systems(
                 f"Physics(equations=...) gives {len(group)} equations for the derivatives {shown}; "
                 f"{len(rates)} are needed to solve for them."
             )
-        if len(group) > MAX_COUPLED:
+        if len(group) > limits.MAX_COUPLED:
             raise InputError(
-                f"Physics(equations=...) couples the derivatives {shown}; at most {MAX_COUPLED} "
-                "derivatives may be coupled."
+                f"Physics(equations=...) couples the derivatives {shown}; at most "
+                f"{limits.MAX_COUPLED} derivatives may be coupled."
             )
         width, factors = group[0].width, itertools.chain(*_mass_matrix(group, rates))
         if any(index >= width for factor in factors for index in variables_of(factor)):

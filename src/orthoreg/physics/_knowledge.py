@@ -12,13 +12,11 @@ from jaxtyping import Bool, Float, Int
 from .._common.arrays import Mask
 from .._common.errors import InputError
 from ..terms import FeatureMap, variables_of
+from . import _limits as limits
 from ._constants import ConstantProduct
 from ._equations import ImplicitSystem
 from ._start import Starts
 from ._symmetry import Symmetries
-
-_MAX_SUBSETS = 400  # subsets of related coefficients; if there are more, a basis replaces circuits
-_ROUNDING = 1e-10
 
 
 @final
@@ -107,7 +105,7 @@ def _circuits(rows: Float[np.ndarray, "q m"]) -> list[np.ndarray]:
     rank, m = int(np.linalg.matrix_rank(rows)), rows.shape[1]
     sizes = range(1, min(rank + 1, m) + 1)
     subsets = [subset for size in sizes for subset in itertools.combinations(range(m), size)]
-    if len(subsets) > _MAX_SUBSETS:
+    if len(subsets) > limits.MAX_SUBSETS:
         return list(null_space(rows))
     circuits: list[np.ndarray] = []
     for subset in subsets:
@@ -146,7 +144,7 @@ def _echelon(rows: np.ndarray) -> tuple[np.ndarray, list[int]]:
         if row == len(matrix):
             break
         best = row + int(np.abs(matrix[row:, column]).argmax())
-        if abs(matrix[best, column]) <= _ROUNDING * size:
+        if abs(matrix[best, column]) <= limits.EQUALITY_ROUNDING * size:
             continue
         matrix[[row, best]] = matrix[[best, row]]
         matrix[row] /= matrix[row, column]
@@ -353,7 +351,9 @@ class Knowledge:
     def _check(self, matrix: np.ndarray, targets: np.ndarray) -> None:
         """Raise InputError if the relations have no solution."""
         residual = targets - matrix @ particular(matrix, targets)
-        violated = np.flatnonzero(np.abs(residual) > _ROUNDING * (1 + np.abs(targets)))
+        violated = np.flatnonzero(
+            np.abs(residual) > limits.EQUALITY_ROUNDING * (1 + np.abs(targets))
+        )
         if len(violated):
             raise contradiction(self.words[int(violated[0])])
 

@@ -12,9 +12,9 @@ from jaxtyping import Float
 from .._common.errors import InputError, quoted, shortened, suggestion
 from ..data import PerRun, Schema
 from ..terms import Expression, Number, check_length, compiled, derivative, parse, run, substitute
+from . import _limits as limits
 
 Start = str | float | tuple[float, float]
-_LINEAR = 0.05  # share of the median below which a logarithm continues as a straight line
 
 
 @final
@@ -42,7 +42,7 @@ def _coordinate(
     """
     if not prior.is_log:
         return x, np.ones_like(x)
-    low = _LINEAR * np.exp(mean)
+    low = limits.LOG_CONTINUATION * np.exp(mean)
     inside = np.maximum(x, low)
     return np.log(inside) + (x - inside) / low, 1 / inside
 

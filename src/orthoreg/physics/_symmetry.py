@@ -15,10 +15,7 @@ from .._common.errors import InputError, quoted, suggestion
 from .._common.registry import part
 from ..data import split_delayed
 from ..field import AbstractAugmentation, AbstractBasis, TanhLayers
-
-_PROBES = 24  # number of points at which the symmetry of a term is tested
-_TOLERANCE = 1e-9  # share of the largest value of a term; smaller differences are rounding
-_SEED = 7
+from . import _limits as limits
 
 
 class AbstractSymmetry(abc.ABC):
@@ -240,12 +237,14 @@ class Symmetries:
 
     def allowed(self, features: Any) -> Bool[np.ndarray, "c K"]:
         """Return a mask of the terms that each equation may have, tested at random points."""
-        rng = np.random.default_rng(_SEED)
+        rng = np.random.default_rng(7)
         width, count = len(self.periods), len(features.terms)
         allowed = np.ones((self.parity.shape[1], count), dtype=bool)
         if not self.any:
             return allowed
-        points = rng.uniform(0.2, 1.8, (_PROBES, width)) * rng.choice([-1.0, 1.0], (_PROBES, width))
+        points = rng.uniform(0.2, 1.8, (limits.SYMMETRY_PROBES, width)) * rng.choice(
+            [-1.0, 1.0], (limits.SYMMETRY_PROBES, width)
+        )
         values = features.with_values(rng.uniform(0.5, 1.5, len(features.parameters)))
         original = values(points)
         for mirror, parity in zip(self.mirrors, self.parity, strict=True):
@@ -277,7 +276,9 @@ def _equal(values: np.ndarray, expected: np.ndarray) -> Bool[np.ndarray, " K"]:
     with np.errstate(all="ignore"):
         difference = np.abs(values - expected).max(axis=0)
         size = np.abs(expected).max(axis=0)
-    return np.isfinite(difference) & (difference <= _TOLERANCE * np.maximum(size, 1e-300))
+    return np.isfinite(difference) & (
+        difference <= limits.SYMMETRY_TOLERANCE * np.maximum(size, 1e-300)
+    )
 
 
 _INNER = "inner."

@@ -18,15 +18,10 @@ from ..terms import (
     rename,
     split_number,
 )
+from . import _limits as limits
 from ._bind import coefficients_in
 from ._equations import Reader
 from ._physics import Physics
-
-_PASSES = 5
-"""Maximum number of passes over the equations.
-
-A pass infers a constant from each term with one unknown constant, and most terms have at most two.
-"""
 
 
 def unit_algebra(
@@ -51,7 +46,7 @@ def unit_algebra(
     algebra = UnitAlgebra(units, given | _given(() if physics is None else physics.units))
     _check_velocities(algebra, schema)
     checks = _Checks(physics, schema, outputs, algebra)
-    for _ in range(_PASSES if physics is not None else 1):
+    for _ in range(limits.UNIT_PASSES if physics is not None else 1):
         before = len(algebra.constants)
         if library is not None:
             checks.library(library)

@@ -312,7 +312,7 @@ class TermSearch:
         does not average out over short ones."""
         fields = [self.field]
         kept = support_of(self.field)
-        for max_rows in limits.STRETCHES:
+        for max_rows in (limits.STRETCH_STEPS, limits.MIN_STRETCH_STEPS):
             proposals = [
                 self._integral_proposal(start, max_rows) for start in self._parameter_starts()
             ]

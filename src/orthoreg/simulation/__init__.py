@@ -5,7 +5,6 @@ from ._delays import delayed_columns as delayed_columns
 from ._delays import simulate_by_steps as simulate_by_steps
 from ._delays import with_delayed_inputs as with_delayed_inputs
 from ._delays import with_delays as with_delays
-from ._delays import without_delays as without_delays
 from ._inputs import Inputs as Inputs
 from ._inputs import Interpolation as Interpolation
 from ._inputs import SampledInput as SampledInput

@@ -21,23 +21,6 @@ from ._inputs import (
 from ._integrate import Rollout, Status
 
 
-def without_delays(data: Dataset) -> Dataset:
-    """Return the same runs without delayed columns."""
-    if not data.delays:
-        return data
-    names = {delay.name for delay in data.delays}
-    kept = [name not in names for name in data.input_names]
-    assert data.inputs is not None
-    schema = replace(
-        data.schema,
-        input_names=tuple(name for name in data.input_names if name not in names),
-        delays=(),
-    )
-    inputs = data.inputs[:, kept] if any(kept) else None
-    rows = np.ones(data.n_samples, dtype=bool)
-    return replace(data, inputs=inputs, schema=schema, input_lines=None).with_plan_of(data, rows)
-
-
 def with_delays(data: Dataset, delays: Sequence[Delay], max_delay: float = 0.0) -> Dataset:
     """Return the runs with these delayed columns, after the inputs and before time.
 

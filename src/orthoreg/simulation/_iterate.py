@@ -78,7 +78,7 @@ def _steps_of(times: Float[np.ndarray, "B T"], step: float) -> np.ndarray:
     """Return the number of steps from the first time to each time."""
     exact = (times - times[:, :1]) / step
     index = np.rint(exact).astype(np.int64)
-    tolerance = limits.STEP_TOLERANCE + 1e-3 * np.arange(times.shape[1])
+    tolerance = limits.EQUAL_MAP_STEPS + limits.EQUAL_MAP_STEPS * np.arange(times.shape[1])
     is_between = np.abs(exact - index) > np.minimum(tolerance, limits.MAX_STEP_TOLERANCE)
     if is_between.any():
         row, column = np.argwhere(is_between)[0]
@@ -98,7 +98,7 @@ def _times_at(
     If no time is given there, the result is slightly later, so that a held input has its value of
     this step.
     """
-    result = times[:, 0] + (k + limits.STEP_TOLERANCE) * step
+    result = times[:, 0] + (k + limits.EQUAL_MAP_STEPS) * step
     row, column = np.nonzero(index == k)
     result[row] = times[row, column]
     return result

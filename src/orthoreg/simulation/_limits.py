@@ -5,6 +5,8 @@ Tolerances are arguments of `integrate`.
 
 import numpy as np
 
+from ..data import EQUAL_MAP_STEPS as EQUAL_MAP_STEPS
+
 # -- stages of an integration ------------------------------------------------------------------
 COMPILATION = 1.4e8
 """Number of function values (sines, tanh) that NumPy computes in the time, about four seconds, in
@@ -126,10 +128,8 @@ Smaller steps come from a quantized signal.
 """
 
 # -- maps --------------------------------------------------------------------------------------
-STEP_TOLERANCE, MAX_STEP_TOLERANCE = 1e-3, 0.1
-"""Tolerances in steps of a map: for the rounding of times in a file, and for a time after many
-steps.
-"""
+MAX_STEP_TOLERANCE = 0.1
+"""Maximum rounding of a time, in steps of a map; it grows by `EQUAL_MAP_STEPS` per step."""
 
 # -- delays ------------------------------------------------------------------------------------
 TIME_ROUNDING = 1e-6

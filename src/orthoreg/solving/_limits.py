@@ -20,10 +20,13 @@ other."""
 INDEPENDENT_SQUARE = 1e-12
 """Squared norm of a term outside the span of earlier terms, relative to its squared norm. A term
 with less is a combination of them."""
+DIAGONAL_ROUNDING = 1e-13
+"""Added to the diagonal of matrices whose diagonal is about one, so that they are invertible."""
+
 MIN_DEPENDENCE_WEIGHT = 1e-6
 """Norms of a term. Smaller weights in a combination of terms are not listed."""
 MIN_EIGENVALUE = 1e-12
-"""Largest eigenvalue. In directions with less, the residual or the terms do not vary."""
+"""Largest eigenvalue. The data do not determine directions with less."""
 MIN_EIGENVALUE_SINGLE = 1e-9
 """The same for single precision, in which a projection on less fails."""
 MIN_BASIS_EIGENVALUE = 1e-15

@@ -28,3 +28,6 @@ MAX_PRODUCTS = 20 * MAX_TERMS
 
 Building them takes about one second.
 """
+
+MAX_EXPONENT = 12
+"""Maximum exponent of a variable in a monomial."""

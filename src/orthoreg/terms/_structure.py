@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import final
 
+from . import _limits as limits
 from ._expression import (
     ONE,
     ZERO,
@@ -25,8 +26,6 @@ from ._expression import (
     subexpressions,
 )
 
-_MAX_EXPONENT = 12
-"""Maximum exponent of a variable in a monomial."""
 _TWO, _MINUS_ONE = Number(2.0), Number(-1.0)
 _ODD = frozenset({"sinh", "tanh", "arctan", "arcsin"})  # functions with the sign of their argument
 _POSITIVE = frozenset({"exp", "cosh"})
@@ -77,7 +76,7 @@ def monomial(item: Expression, width: int) -> tuple[float, tuple[int, ...]] | No
 
 
 def _is_small_exponent(value: float) -> bool:
-    return value.is_integer() and 0 < value <= _MAX_EXPONENT
+    return value.is_integer() and 0 < value <= limits.MAX_EXPONENT
 
 
 def sine_argument(item: Expression) -> Expression | None:

@@ -31,9 +31,10 @@ from ..._common.files import (
     size_of,
 )
 from ..._common.parallel import map_in_order
+from .. import _limits as limits
 from .._assembly import rate_polynomial, rates_of, with_rates
 from .._checks import check_moving
-from .._chunked import CHUNK, ChunkedDataset, chunk_edges, is_dask, of_partitions
+from .._chunked import ChunkedDataset, chunk_edges, is_dask, of_partitions
 from .._dataset import Dataset
 from .._schema import Note
 from ._choice import GAP, Choice, Format, time_unit_in
@@ -211,7 +212,7 @@ def _chunk_rows(chunks: bool | int | None, sources: Sequence[Any]) -> int | None
     """Return the number of rows per chunk, or None to read everything at once."""
     if chunks is None:
         files = [source for source in sources if isinstance(source, Path | str)]
-        return CHUNK if sum(size_of(file) for file in files) > MAX_BYTES_AT_ONCE else None
+        return limits.CHUNK if sum(size_of(file) for file in files) > MAX_BYTES_AT_ONCE else None
     if chunks is False:
         return None
     is_valid = chunks is True or (isinstance(chunks, int) and chunks >= 100)
@@ -221,7 +222,7 @@ def _chunk_rows(chunks: bool | int | None, sources: Sequence[Any]) -> int | None
             if not is_valid
             else "chunks are made of files; omit it for tables in memory."
         )
-    return CHUNK if chunks is True else int(chunks)
+    return limits.CHUNK if chunks is True else int(chunks)
 
 
 def _labels(sources: Sequence[Any]) -> list[str]:

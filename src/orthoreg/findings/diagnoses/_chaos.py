@@ -80,7 +80,7 @@ def _horizon(exponent: float, error: float) -> float:
     """Return the time after which a relative error has grown so much that the forecast is
     useless.
     """
-    lost = limits.LOST_FORECAST_ERROR
+    lost = limits.POOR_FORECAST_ERROR
     return float(np.log(lost / min(max(error, limits.MIN_INITIAL_ERROR), lost / 2)) / exponent)
 
 

@@ -196,7 +196,9 @@ def _gram(
 ) -> Float[np.ndarray, "P s s"]:
     """Return the Gram matrix of each set of columns."""
     size = chosen.shape[1]
-    return equation.gram[chosen[:, :, None], chosen[:, None, :]] + limits.RIDGE * np.eye(size)
+    return equation.gram[
+        chosen[:, :, None], chosen[:, None, :]
+    ] + limits.DIAGONAL_ROUNDING * np.eye(size)
 
 
 def best_pairs(
@@ -251,7 +253,7 @@ def _left_over(
     is_complete = len(further) == len(equation)
     gram = equation.gram if is_complete else equation.gram[np.ix_(further, further)]
     chosen = list(columns)
-    inner = equation.gram[np.ix_(chosen, chosen)] + limits.RIDGE * np.eye(len(chosen))
+    inner = equation.gram[np.ix_(chosen, chosen)] + limits.DIAGONAL_ROUNDING * np.eye(len(chosen))
     inverse = np.linalg.inv(np.linalg.cholesky(inner))
     across = inverse @ equation.gram[chosen][:, further]
     moments = equation.moments[further] - across.T @ (inverse @ equation.moments[chosen])

@@ -95,9 +95,7 @@ class ImplicitProblem:
         self.moments = self.phi.T @ equation.target
         self.square = equation.square
         half = 0.5 * np.log(max(equation.count, 2.0))
-        self.price = np.array(
-            [half + limits.SYMBOL_PRICE * symbols(term) for term in (*terms, *factors)]
-        )
+        self.price = np.array([half + limits.SYMBOL * symbols(term) for term in (*terms, *factors)])
         self._count, self._rows = equation.count, len(equation.target)
         self._reliable = rows.reliable
         self._terms = len(terms)
@@ -111,7 +109,9 @@ class ImplicitProblem:
         columns = [*range(self._terms), *factors]
         best = Elimination(np.inf, {})
         while True:
-            gram = self.gram[np.ix_(columns, columns)] + limits.RIDGE * np.eye(len(columns))
+            gram = self.gram[np.ix_(columns, columns)] + limits.DIAGONAL_ROUNDING * np.eye(
+                len(columns)
+            )
             inverse = np.linalg.inv(gram)
             w = inverse @ self.moments[columns]
             rss = max(self.square - float(self.moments[columns] @ w), 0.0)

@@ -49,7 +49,9 @@ def _moderate(size: Float[np.ndarray, "M g"]) -> Bool[np.ndarray, " g"]:
         largest, usual = size.max(axis=0), limits.MIN_USUAL_SIZE * size.mean(axis=0)
         peaked = largest > limits.MAX_PEAK * usual
         usual[peaked] = np.maximum(usual[peaked], np.median(size[:, peaked], axis=0))
-        return (largest <= limits.MAX_PEAK * usual) & (largest > 0) & (largest < limits.MAX_VALUE)
+        return (
+            (largest <= limits.MAX_PEAK * usual) & (largest > 0) & (largest < limits.MAX_TERM_VALUE)
+        )
 
 
 def price_of(term: ParametricTerm, values: tuple[float, ...], count: float) -> float:
@@ -59,7 +61,7 @@ def price_of(term: ParametricTerm, values: tuple[float, ...], count: float) -> f
     constant_price = 0.5 * np.log(max(count, 2.0))
     free = sum(abs(value) not in limits.FREE_NUMBERS for value in values)
     symbol_price = (
-        limits.KNOWN_SYMBOL_PRICE if term.is_expected or term.is_shared else limits.SYMBOL_PRICE
+        limits.KNOWN_SYMBOL_PRICE if term.is_expected or term.is_shared else limits.SYMBOL
     )
     # all non-integer numbers have equal prices
     rounded = tuple(v if v.is_integer() else math.copysign(0.7310585, v) for v in values)

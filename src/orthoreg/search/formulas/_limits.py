@@ -1,9 +1,14 @@
 """Constants that decide which formulas are found and how models are ranked, each with a unit and a
 reason. No benchmark varies them."""
 
+from ...matching._limits import SEARCH_ROWS as SEARCH_ROWS
+from ...matching._limits import SYMBOL as SYMBOL
+from ...physics._limits import SYMMETRY_TOLERANCE as SYMMETRY_TOLERANCE
+from ...solving._limits import DIAGONAL_ROUNDING as DIAGONAL_ROUNDING
+from ...solving._limits import MAX_TERM_VALUE as MAX_TERM_VALUE
+
 # -- models ranked by their trajectories -----------------------------------------------------
 MAX_SEGMENT_STEPS = 1000  # steps. Longer segments cost time and rarely change rankings
-RANKING_ROWS = 3000  # rows. Maximum rows for comparing models, as in the selection of terms
 MIN_NOISE_VARIANCES = 0.5  # noise variances of the plan. Residuals cannot be smaller
 MAX_UNEXPLAINED = 0.05  # variance of a state, besides noise, that a trajectory may miss
 MAX_MISFIT_GROWTH = 1.5  # maximum ratio of misfits on long and short segments
@@ -36,12 +41,10 @@ ROUNDING_FLOOR = 1e-4  # size of a target. Smaller differences are rounding erro
 TEMPERED_ROWS = 60.0  # independent rows assumed where the misfit of windows is at noise level
 CLEAR_MISFIT = 2.0  # noise variances. Every row counts where the misfit is larger
 MIN_MISFIT = 0.4  # fraction of CLEAR_MISFIT. A better fit than noise allows is not informative
-SYMBOL_PRICE = 1.5  # nats per symbol of a formula
 KNOWN_SYMBOL_PRICE = 0.3  # nats per symbol of a term of the user's library or of another equation
 DUPLICATE_COSINE = 1 - 1e-9  # cosine. Columns that are closer are equal up to a factor
 MAX_PEAK = 1e8  # usual sizes of a column. A larger peak dominates every sum of squares
 MIN_USUAL_SIZE = 1e-3  # mean sizes of a column. Minimum usual size, if the median is smaller
-MAX_VALUE = 1e100  # units of a column. Squares of larger values overflow
 FREE_NUMBERS = tuple(range(1, 11))  # values of an inner parameter that are not priced as estimates
 MAX_POWER_SYMBOLS = 3  # maximum price of an integer power, in factors besides the first
 SIMPLE_NUMBERS = (*(float(k) for k in range(1, 11)), 0.5, 1.5, 2.5)
@@ -68,8 +71,6 @@ ATOM_VALUES = {1: 9, 2: 5, 3: 3}
 """Values of each parameter of an atom, by the number of its parameters."""
 MIN_ATOM_VALUES = 2  # values of each parameter of an atom with more parameters
 SYMMETRY_POINTS = 40  # random points at which a symmetry is tested
-SYMMETRY_TOLERANCE = 1e-9  # size of a function. Larger differences violate a symmetry
-
 # -- least squares with inner parameters ----------------------------------------------------
 NEWTON_ROUNDS = 8  # maximum Gauss-Newton steps; a good start needs fewer
 NEWTON_SHARES = (1.0, 0.5, 0.2, 0.05)  # fractions of a Gauss-Newton step, tried in turn
@@ -88,7 +89,6 @@ EXCHANGED_SUPPORTS = 4  # supports at each temperature whose columns are exchang
 EXCHANGE_ROUNDS = 4  # rounds of exchanging columns
 MAX_VARIANTS = 2  # supports of one structure with different parameter values
 POOL_SIZE = 60  # supports of a level among which the best structures are chosen
-RIDGE = 1e-13  # added to the diagonal of Gram matrices of unit columns, so that they are invertible
 MIN_NEW_NORM = 1e-9  # squared norm outside a support, below which a unit column depends on it
 BEAM_DEPTH = 7  # columns that a beam adds to its start
 POLISHED_SUPPORTS = 4  # supports polished at each temperature in a family

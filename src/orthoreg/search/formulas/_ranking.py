@@ -188,7 +188,7 @@ class ModelRanking:
     far behind at one length is not matched to longer segments."""
 
     def __init__(self, data: Dataset, interpolation: Mapping[str, str]):
-        data = data.subsample_rows(limits.RANKING_ROWS).plan.clean
+        data = data.subsample_rows(limits.SEARCH_ROWS).plan.clean
         plan = data.plan
         self._matcher = Matcher(data, interpolation, limits.MAX_SEGMENT_STEPS)
         noise_floor = np.where(plan.is_noise, limits.MIN_NOISE_VARIANCES * plan.noise**2, 0.0)

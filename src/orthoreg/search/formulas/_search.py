@@ -160,9 +160,7 @@ def _has_room(equation: DictionaryProblem, supports: Sequence[Support]) -> bool:
     scores = [float(equation.nats(support.rss)) + support.price for support in supports]
     best = supports[int(np.argmin(scores))]
     known_price = sum(float(equation.price[k]) for k in best.columns if equation.known[k])
-    product_price = (
-        0.5 * np.log(max(equation.count, 2.0)) + limits.PRODUCT_SYMBOLS * limits.SYMBOL_PRICE
-    )
+    product_price = 0.5 * np.log(max(equation.count, 2.0)) + limits.PRODUCT_SYMBOLS * limits.SYMBOL
     paid = min(scores) - float(equation.nats(len(equation.target))) - known_price
     return bool(paid > product_price + limits.MIN_GAIN)
 

@@ -6,6 +6,9 @@
 
 import numpy as np
 
+from ...solving._limits import DIAGONAL_ROUNDING as DIAGONAL_ROUNDING
+from ...solving._limits import INDEPENDENT_SQUARE as INDEPENDENT_SQUARE
+
 # -- candidates ----------------------------------------------------------------------------
 MIN_PERIOD_SHARE = 0.25
 """Fraction of a period that a column must cover for its sine and cosine to be candidates. On a
@@ -24,12 +27,6 @@ NEGLIGIBLE_ERROR = 1e-8
 MAX_CANCELLATION = 10.0
 """Dimensionless. Maximum ratio of the summed sizes of the terms to the size of their sum. A sum
 with a larger ratio depends on the last digits of the coefficients."""
-DEPENDENT_TERM = 1e-12
-"""Fraction of the square of a term that is outside the span of the selected terms. A term with less
-depends on them."""
-DIAGONAL_ROUNDING = 1e-13
-"""Added to the diagonal of matrices whose diagonal is about one, so that they are invertible."""
-
 # -- search --------------------------------------------------------------------------------
 MAX_EXHAUSTIVE = 3000
 """Cumulative number of sets of terms of all sizes. Up to this number, all sets are scored."""

@@ -302,7 +302,7 @@ def shortlist(
     if len(terms) <= limits.SHORTLIST_TERMS:
         return terms
     slope, remaining = moments.a[terms, equation], moments.total.diagonal()[terms] / moments.count
-    smallest = limits.DEPENDENT_TERM * remaining
+    smallest = limits.INDEPENDENT_SQUARE * remaining
     rows = np.zeros((limits.SHORTLIST_TERMS, len(terms)))
     chosen: list[int] = []
     for step, row in enumerate(rows):
@@ -412,7 +412,7 @@ def growth(
         slope = a[others] - inner.T @ a[chosen]
         size = A[others, others] - np.einsum("kr,kr->r", A[np.ix_(chosen, others)], inner)
         gain = np.where(
-            size > limits.DEPENDENT_TERM * A[others, others],
+            size > limits.INDEPENDENT_SQUARE * A[others, others],
             slope**2 / np.maximum(size, 1e-300),
             0.0,
         )

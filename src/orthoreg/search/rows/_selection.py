@@ -382,21 +382,19 @@ class Chosen(AbstractSelection):
 
 
 def unresolved_trig_terms(
-    features: FeatureMap, range_of: Float[np.ndarray, "2 V"], share: float | None = None
+    features: FeatureMap, range_of: Float[np.ndarray, "2 V"]
 ) -> Bool[np.ndarray, " K"]:
-    """Return the sines and cosines whose argument covers less than `share` of a period on the data,
-    by default `MIN_PERIOD_SHARE`.
+    """Return the sines and cosines whose argument covers less than `MIN_PERIOD_SHARE` of a period.
 
     On such a range, sin(x) is x plus a small multiple of x**3, and the data do not determine an
     angle. `range_of` has the ends of each variable; the arguments are multiples of one variable.
     Terms with a parameter, which only a user can specify, are not included.
     """
-    share = limits.MIN_PERIOD_SHARE if share is None else share
     unresolved = np.zeros(len(features.terms), dtype=bool)
     for k, term in enumerate(features.terms):
         argument = sine_argument(term)
         if argument is not None and not parameters_of(argument):
             with np.errstate(all="ignore"):
                 values = evaluate(argument, range_of.T, np)
-            unresolved[k] = np.ptp(values) < share * 2 * math.pi
+            unresolved[k] = np.ptp(values) < limits.MIN_PERIOD_SHARE * 2 * math.pi
     return unresolved
