@@ -141,7 +141,6 @@ def explain(
         from .. import report as write_report
         from ..model.explanation import extended
         from ..model.validation import in_states_of
-        from ._explain import read_stored, search_key, write_stored
         from ._work import runs_for
 
     with collected_warnings() as notes:

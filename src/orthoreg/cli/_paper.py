@@ -3,8 +3,9 @@
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -21,6 +22,12 @@ from ._output import (
     terminal,
 )
 
+if TYPE_CHECKING:
+    from ..data import Dataset
+    from ..model.estimator import OrthoReg
+    from ..simulation import Rollout
+    from ..systems import AbstractSystem
+
 
 @app.command()
 def demo(
@@ -33,17 +40,10 @@ def demo(
     """Fit the paper's pendulum, whose forcing the library cannot represent, and forecast it."""
     with working("Starting"):
         from .. import OrthoReg
-        from ..findings import forecast_sample, forecast_scores, number, table
+        from ..findings import forecast_sample
         from ..reporting import report_page
-        from ..systems import Pendulum, Split, generate, true_derivatives
-        from ._work import (
-            coefficient_dict,
-            derivative_scores,
-            draw,
-            summary_entries,
-            term_entries,
-            write_results,
-        )
+        from ..systems import Pendulum, Split, generate
+        from ._work import coefficient_dict, draw, summary_entries, term_entries, write_results
 
     check_folder(out)
     system = Pendulum()
@@ -55,28 +55,12 @@ def demo(
         with working("Comparing the model with the data"):
             known = model.forecast(forecast_sample(train))
             summary = model.summary(train, forecasts=known)
-        test = {
-            split: generate(system, split, seed=seed)
-            for split in (Split.id, Split.ext, Split.t2, Split.t3)
-        }
-        splits, forecasts = {}, {}
         with working("Forecasting the test splits"):
-            for split, data in test.items():
-                if split is Split.ext:  # ID runs, scored beyond the last training time
-                    starts = test[Split.id].states[test[Split.id].offsets[:-1]]
-                    times = [0.0, *data.times[: data.run_lengths[0]]]
-                    forecasts[split] = model.simulate(starts, times).runs()
-                else:
-                    forecasts[split] = model.forecast(data)
-                truth = true_derivatives(system, split, data)
-                splits[str(split)] = derivative_scores(model, data, truth) | forecast_scores(
-                    forecasts[split], [run.states for run in data]
-                )
+            splits, unseen, forecasts = _tested(model, system, seed)
         pictures: dict[str, bytes] = {}
         if plots:
             with working("Drawing the plots"):
-                runs_shown = (test[Split.id], forecasts[Split.id])
-                pictures = draw(model, train, *runs_shown, "unseen runs (split ID)")
+                pictures = draw(model, train, unseen, forecasts, "unseen runs (split ID)")
         with working("Writing the report"):
             page = report_page(
                 model, train, summary=summary, forecasts=known, title="Modified pendulum",
@@ -104,6 +88,41 @@ def demo(
     console = terminal()
     console.print(f"Modified pendulum: {size_of(train)}\n")
     print_summary(console, summary, system.true_equations)
+    _print_splits(console, splits)
+    print_files(console, files)
+
+
+def _tested(
+    model: "OrthoReg", system: "AbstractSystem", seed: int
+) -> "tuple[dict[str, dict[str, Any]], Dataset, list[Rollout]]":
+    """Return the scores of the test splits, and the runs of split ID with their forecasts."""
+    from ..findings import forecast_scores
+    from ..systems import Split, generate, true_derivatives
+    from ._work import derivative_scores
+
+    test = {
+        split: generate(system, split, seed=seed)
+        for split in (Split.id, Split.ext, Split.t2, Split.t3)
+    }
+    scores, forecasts = {}, {}
+    for split, data in test.items():
+        if split is Split.ext:  # ID runs, scored beyond the last training time
+            starts = test[Split.id].states[test[Split.id].offsets[:-1]]
+            times = [0.0, *data.times[: data.run_lengths[0]]]
+            forecasts[split] = model.simulate(starts, times).runs()
+        else:
+            forecasts[split] = model.forecast(data)
+        truth = true_derivatives(system, split, data)
+        scores[str(split)] = derivative_scores(model, data, truth) | forecast_scores(
+            forecasts[split], [run.states for run in data]
+        )
+    return scores, test[Split.id], forecasts[Split.id]
+
+
+def _print_splits(console: Any, splits: Mapping[str, Mapping[str, Any]]) -> None:
+    """Print the scores of the test splits as a table."""
+    from ..findings import number, table
+
     names = {"id": "ID: unseen runs", "ext": "ID,ext: beyond the last time",
              "t2": "T2: other starts", "t3": "T3: other parameters"}  # fmt: skip
     rows = [
@@ -117,7 +136,6 @@ def demo(
     ]
     console.print(table("Relative errors", ("split", "derivative", "forecast", "diverged"), rows))
     console.print()
-    print_files(console, files)
 
 
 @app.command()

@@ -1,8 +1,9 @@
 """The commands `simulate` and `evaluate`, which apply a model."""
 
 import math
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -21,6 +22,11 @@ from ._output import (
     terminal,
 )
 from ._reading import name_of, paths_of, reads_tables
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from ..simulation import Rollout
 
 
 @app.command()
@@ -72,16 +78,10 @@ def simulate(
         raise InputError("Pass the initial state as --start, or past samples as --from-data.")
     from .. import load
     from ..data import converted_columns, write_table
-    from ..findings import counted, table
 
     with collected_warnings() as notes:
-        first = None if start is None else numbers_in(start, "--start")
         fitted = load(model)
-        if first is not None and len(first) != len(fitted.state_names_):
-            raise InputError(
-                f"--start must give {len(fitted.state_names_)} numbers "
-                f"({', '.join(fitted.state_names_)}); got {len(first)}."
-            )
+        first = None if start is None else _initial_state(start, fitted.state_names_)
         past = None if from_data is None else _past(fitted, from_data, inputs, reading)
         times = _times(0.0 if past is None else float(past.times[-1]), until, step)
         span = float(times[0]), float(times[-1])
@@ -97,30 +97,33 @@ def simulate(
         if out is not None:
             write_table(out, columns)
     if as_json:
-        return print_json(
-            {
-                "status": str(rollout.status),
-                "stopped_at": rollout.stopped_at,
-                "left_at": rollout.left_at,
-                "reliable_until": rollout.reliable_until,
-                "message": rollout.message,
-                "rows": int(reached.sum()),
-                **({"out": str(out)} if out is not None else {"trajectory": columns}),
-                "warnings": notes,
-            }
-        )
+        parts = ("stopped_at", "left_at", "reliable_until", "message")
+        entries = {name: getattr(rollout, name) for name in parts}
+        where = {"out": str(out)} if out is not None else {"trajectory": columns}
+        values = {"status": str(rollout.status), **entries, "rows": int(reached.sum()), **where}
+        return print_json({**values, "warnings": notes})
+    _print(rollout, columns, shown_units)
+    if out is not None:
+        print_files(terminal(), [out])
+
+
+def _print(
+    rollout: "Rollout", columns: "Mapping[str, np.ndarray]", units: Mapping[str, str]
+) -> None:
+    """Print how a rollout ended and eleven of its rows."""
+    import numpy as np
+
+    from ..findings import counted, table
+
     console = terminal()
-    shown = np.unique(np.linspace(0, reached.sum() - 1, 11).astype(int))
+    count = len(next(iter(columns.values())))
+    shown = np.unique(np.linspace(0, count - 1, 11).astype(int))
     rows = [[f"{column[i]:.6g}" for column in columns.values()] for i in shown]
     if rollout.message:
         console.print(f"note: {rollout.message}", markup=False, soft_wrap=True)
-    title = f"{rollout.status}: {counted(int(reached.sum()), 'row')}"
-    header = tuple(
-        f"{name} [{shown_units[name]}]" if name in shown_units else name for name in columns
-    )
+    title = f"{rollout.status}: {counted(count, 'row')}"
+    header = tuple(f"{name} [{units[name]}]" if name in units else name for name in columns)
     console.print(table(title, header, rows))
-    if out is not None:
-        print_files(console, [out])
 
 
 @app.command()
@@ -157,6 +160,16 @@ def evaluate(
     console = terminal()
     print_reading(console, None, runs)
     print_scores(console, f"{name_of(data)}: {size_of(runs)}", scores)
+
+
+def _initial_state(text: str, names: Sequence[str]) -> list[float]:
+    """Return the numbers of --start, one for each state."""
+    numbers = numbers_in(text, "--start")
+    if len(numbers) != len(names):
+        raise InputError(
+            f"--start must give {len(names)} numbers ({', '.join(names)}); got {len(numbers)}."
+        )
+    return numbers
 
 
 def _past(model: Any, file: Path, inputs: Path | None, reading: dict[str, Any]) -> Any:
