@@ -1,9 +1,9 @@
-"""Shapes written in annotations are checked in every test."""
+"""Shapes in annotations are checked in every test."""
 
 from shapes import begin_test, watch
 
-# not the estimator and its recipe, which tell users in words what is wrong with their parts:
-# scikit-learn's contract wants a constructor that takes anything
+# the estimator and its recipe are not checked, because they report wrong arguments themselves:
+# scikit-learn requires a constructor that accepts any value
 CHECKED = [
     f"orthoreg.{name}"
     for name in (
@@ -15,7 +15,7 @@ CHECKED = [
     f"paper.{name}" for name in ("_peers", "_portraits", "_settings", "_statements", "sweeps")
 ]  # fmt: skip
 
-# stays in place: orthoreg imports its parts when they are first used
+# remains active, because orthoreg imports its modules on first use
 watch(CHECKED, "beartype.beartype")
 
 import os
@@ -37,7 +37,7 @@ def pytest_runtest_setup() -> None:
 
 @pytest.fixture(scope="session")
 def pendulum_runs() -> orthoreg.Dataset:
-    """Twenty runs of the modified pendulum: enough to fit, quick to make."""
+    """Twenty runs of the modified pendulum, which are enough for a fit."""
     from orthoreg.systems import Pendulum, Split, generate
 
     return generate(Pendulum(), Split.train, runs=20)
@@ -45,7 +45,7 @@ def pendulum_runs() -> orthoreg.Dataset:
 
 @pytest.fixture(scope="session")
 def pendulum_model(pendulum_runs) -> orthoreg.OrthoReg:
-    """A small fitted model; tests must not change it."""
+    """A small fitted model, which tests must not change."""
     return orthoreg.OrthoReg(augmentation=orthoreg.RandomFeatures(60)).fit(pendulum_runs)
 
 
@@ -65,7 +65,7 @@ FLAGS = [
 
 @pytest.fixture(scope="session")
 def browser():
-    """Chromium: one for all tests, as Playwright takes a process for itself."""
+    """One Chromium for all tests, because Playwright needs a process for each."""
     if CHROMIUM is None:
         pytest.skip("There is no Chromium: install Debian's package chromium to test pages.")
     api = pytest.importorskip("playwright.sync_api", reason="pip install playwright")

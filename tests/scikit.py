@@ -1,4 +1,4 @@
-"""scikit-learn's checks for estimators that keep its contract without its base class."""
+"""Checks of scikit-learn for estimators that satisfy its contract without its base class."""
 
 import warnings
 

@@ -13,21 +13,21 @@ from typing import Any
 
 import jaxtyping
 
-_FIRST = 5  # calls of a function in each test that are all checked
-_THEN = 50  # of the later ones every so manieth
+_FIRST = 5  # in each test, this many first calls of a function are checked
+_THEN = 50  # later, only every nth call is checked
 _each_call = jaxtyping.jaxtyped
 _calls: dict[CodeType, int] = {}
-_inner: set[CodeType] = set()  # functions within functions that were defined before
+_inner: set[CodeType] = set()  # the inner functions that were defined before
 
 
 def watch(modules: list[str], typechecker: str) -> None:
-    """Checks functions and classes of these modules, from when they are imported."""
-    jaxtyping.jaxtyped = _jaxtyped  # what the hook writes above each function
+    """Checks functions and classes of these modules when they are imported."""
+    jaxtyping.jaxtyped = _jaxtyped  # the decorator that the hook writes above each function
     jaxtyping.install_import_hook(modules, typechecker)
 
 
 def begin_test() -> None:
-    """The first calls are those of the next test."""
+    """Start counting calls again for the next test."""
     _calls.clear()
 
 

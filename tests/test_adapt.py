@@ -1,4 +1,5 @@
-"""adapt: least squares where the new data decide, the old coefficients where they do not."""
+"""`adapt`: least squares for coefficients that the new data determine, old values for
+the others."""
 
 import math
 
@@ -70,7 +71,7 @@ def test_a_term_that_the_data_do_not_excite_keeps_its_coefficient(model, seed):
     w = model.adapt(x, y).coefficients_[0]
     assert abs(w[0] - NEW[0]) < 0.01
     assert_allclose(w[1:], OLD[1:], rtol=0.02)
-    assert np.abs(plain[1:] - OLD[1:]).max() > 1  # what they would be without the rule
+    assert np.abs(plain[1:] - OLD[1:]).max() > 1  # the values without this rule
 
 
 def test_a_term_that_never_shows_keeps_its_coefficient_to_the_bit_of_rounding(model, rng):
@@ -88,7 +89,7 @@ def test_the_same_system_keeps_its_coefficients(model):
 
 
 def test_errors_that_last_count_once(model, rng):
-    """Noise that is the same over long stretches is worth fewer rows."""
+    """Noise that is correlated over many rows counts as fewer rows."""
     x, _ = rows(rng, NEW, 1000)
     x = np.repeat(x[:10], 100, axis=0)
     slow = 0.5 * np.repeat(rng.normal(size=10), 100)
@@ -115,7 +116,7 @@ def test_units_do_not_matter(first, second, target):
 
 @pytest.fixture(scope="module")
 def other() -> tuple[og.Dataset, og.Dataset]:
-    """Runs of another pendulum, with its derivatives: five to adapt to, five to test with."""
+    """Runs of another pendulum with derivatives: five for adapting and five for testing."""
     from orthoreg.systems import Pendulum, Split, generate, true_derivatives
 
     runs = generate(Pendulum(), Split.t3, runs=10)

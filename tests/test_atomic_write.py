@@ -1,4 +1,4 @@
-"""Files appear complete or not at all, and killed writers leave nothing for long."""
+"""Files are either complete or absent, and files of killed writers are soon deleted."""
 
 import multiprocessing
 import os
@@ -69,7 +69,7 @@ def test_files_of_others_are_kept(tmp_path):
 
 
 def test_a_file_deleted_before_it_was_locked_is_made_again(tmp_path, monkeypatch):
-    """Another writer may take a file without a lock for an abandoned one."""
+    """Another writer may treat a file without a lock as abandoned."""
     from orthoreg._common import files
 
     locked, calls = files._locked, []

@@ -1,4 +1,4 @@
-"""Random features: how their units are spread, and what that is good for."""
+"""Random features: the distribution of their units, and its effect."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ def test_units_that_see_one_variable_take_turns_at_every_steepness(n_variables):
     seen = drawn(og.RandomFeatures(240), n_variables) != 0
     single = seen.sum(axis=0) == 1
     assert single.mean() == (1 if n_variables == 1 else 0.5)
-    for part in np.split(np.arange(240), 4):  # from flat to steep
+    for part in np.split(np.arange(240), 4):  # from small to large weights
         assert_array_equal(
             seen[:, part][:, single[part]].sum(axis=1), single[part].sum() / len(seen)
         )
@@ -43,7 +43,7 @@ def test_units_are_as_steep_alone_as_together():
 
 
 def test_fine_detail_in_one_of_three_variables_is_followed(rng):
-    """Units of one steepness that all see everything do not."""
+    """Units with a single weight scale that depend on all variables cannot represent the target."""
     x = rng.uniform(-1, 1, (3000, 3))
     y = x[:, :1] + np.cos(18 * x[:, 1:2])
     fresh = rng.uniform(-1, 1, (500, 3))

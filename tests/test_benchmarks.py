@@ -53,7 +53,7 @@ def _model(drawn: Drawn, factor: float, extra: float = 0.0) -> SimpleNamespace:
     [
         (1.02, 0.0, 0.0, "correct"),
         (1.1, 0.0, 0.0, "wrong"),  # the right terms with wrong constants
-        (1.1, 0.0, 0.6, "correct"),  # noise allows no better
+        (1.1, 0.0, 0.6, "correct"),  # the noise does not permit a better model
         (1.0, 0.001, 0.0, "equivalent"),
         (1.0, 0.1, 0.0, "wrong"),
     ],
@@ -69,7 +69,7 @@ def test_a_model_is_correct_equivalent_or_wrong(monkeypatch, factor, extra, nois
 
 
 def test_the_bound_on_a_decay_rate_is_that_of_its_formula():
-    """x = a exp(-k t): the derivative by k, less what a change of a explains."""
+    """The derivative of x = a exp(-k t) by k, without the part that a change of a explains."""
     drawn = Drawn(DECAY, {"k": 0.8})
     runs = drawn.simulate(40, 1, 0)
     t, a = runs.times, runs.starts[0][0]

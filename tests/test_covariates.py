@@ -47,7 +47,7 @@ def test_intervals_contain_the_truth():
         low, high = relation_of(lambda L, m: 9.81 / L, seed=seed).intervals[0]
         inside += low < 9.81 < high
         assert high - low < 0.2
-    assert inside >= 17  # fewer have a probability of 0.016 at 95%
+    assert inside >= 17  # fewer have a probability of 0.016 if the coverage is 95%
 
 
 def test_scatter_around_a_relation_is_estimated():

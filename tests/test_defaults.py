@@ -1,4 +1,4 @@
-"""What the default settings make of systems whose library is complete, and of awkward data."""
+"""Default fits of systems with complete libraries, and of difficult data."""
 
 import numpy as np
 import pytest

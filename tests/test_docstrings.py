@@ -1,4 +1,4 @@
-"""Every public name says what it takes, what it returns, and shows itself at work."""
+"""The docstring of every public name describes parameters and results, and has an example."""
 
 import inspect
 import re
@@ -7,7 +7,7 @@ import pytest
 
 import orthoreg as og
 
-# what people call: the names of the package, and the methods of models and data
+# names of the package, and methods of models and data
 METHODS = {
     "OrthoReg": None,  # all
     "Dataset": ("from_arrays", "from_positions"),

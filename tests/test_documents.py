@@ -1,4 +1,4 @@
-"""Segments run, and README shows what they are."""
+"""Examples run, and README and CONTRIBUTING name only things that exist."""
 
 import re
 import subprocess
@@ -42,7 +42,7 @@ def test_examples_become_notebooks_that_run(tmp_path):
     for notebook in notebooks.values():
         kinds = [cell.cell_type for cell in notebook.cells]
         assert kinds[0] == "markdown" and kinds.count("code") >= 2
-    with warnings.catch_warnings():  # of the kernel's own, about sockets
+    with warnings.catch_warnings():  # warnings of the kernel about sockets
         warnings.simplefilter("ignore")
         nbclient.NotebookClient(notebooks["friction"], timeout=300, kernel_name="python3").execute(
             cwd=str(tmp_path)
@@ -75,7 +75,7 @@ def test_the_page_of_the_search_is_that_of_its_records():
 
 README = (ROOT / "README.md").read_text()
 CODE = re.sub(r"(?m)^(?!    ).*$", "", README) + " ".join(re.findall(r"`[^`\n]+`", README))
-"""Its indented lines, and what stands in backticks."""
+"""Indented lines of README, and texts in backticks."""
 
 
 def test_readme_names_only_targets_of_make_that_exist():

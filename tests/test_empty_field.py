@@ -1,4 +1,4 @@
-"""A model that found nothing: no terms, no residual."""
+"""Models without terms and without a residual."""
 
 import numpy as np
 

@@ -1,4 +1,5 @@
-"""`OrthoReg` beyond the scikit-learn contract: ways to fit, parts, units, rollouts, refusals."""
+"""`OrthoReg` beyond the scikit-learn contract: ways to fit, parts, units, simulations
+and errors."""
 
 import math
 
@@ -27,7 +28,7 @@ def equations_alone(library=og.Polynomial(1), **options):  # noqa: B008
 
 
 def swing(times, start=1.0):
-    """The solution of x'' = -x, and its derivative."""
+    """Return the solution of x'' = -x and its derivative."""
     x = start * np.column_stack([np.cos(times), -np.sin(times)])
     return x, x @ np.array([[0.0, -1.0], [1.0, 0.0]])
 
@@ -190,7 +191,7 @@ def test_a_conserved_sum_is_reported_as_it_is(rng, total, shown):
 
 
 def overlaps(model, library_values, x):
-    """<f_aug, theta_k>_D from first principles."""
+    """Return <f_aug, theta_k>_D from the definition."""
     return library_values.T @ model.decompose(x)[1] / len(x)
 
 
@@ -244,7 +245,7 @@ def linear():
 
 @pytest.fixture(scope="module")
 def driven():
-    """x' = -x + 2 u, learned exactly from an input and a state."""
+    """A model of x' = -x + 2 u, learned exactly."""
     u = X[:, 1:]
     return equations_alone().fit(X[:, :1], -X[:, :1] + 2 * u, u=u)
 
@@ -254,7 +255,7 @@ def test_inputs_pass_through_fit_predict_and_simulate(driven):
     data = og.Dataset.from_arrays(X[:, :1], 1.0, X[:, 1:], derivatives=-X[:, :1] + 2 * X[:, 1:])
     assert_allclose(equations_alone().fit(data).coefficients_, driven.coefficients_, atol=1e-12)
     assert_array_equal(driven.predict(X[:, :1], X[:, 1:]), driven.predict(data))
-    ramp = 2 * (T - 1) + 3 * np.exp(-T)  # from 1 under u = t
+    ramp = 2 * (T - 1) + 3 * np.exp(-T)  # from 1 with u = t
     shared = driven.simulate([[1.0], [2.0]], T, u=T[:, None])
     assert_allclose(shared.x[..., 0], [ramp, ramp + np.exp(-T)], rtol=0, atol=1e-6)
     own = driven.simulate([[1.0], [1.0]], T, u=np.stack([T, 0 * T])[..., None])
@@ -263,7 +264,7 @@ def test_inputs_pass_through_fit_predict_and_simulate(driven):
 
 @pytest.fixture(scope="module")
 def explosive():
-    """a' = a**2 + 0.1 b, b' = -b: blows up from a = 1 a little before t = 1."""
+    """A model of a' = a**2 + 0.1 b, b' = -b, which diverges from a = 1 shortly before t = 1."""
     data = og.Dataset.from_arrays(
         X, 1.0, names=["a", "b"],
         derivatives=np.column_stack([X[:, 0] ** 2 + 0.1 * X[:, 1], -X[:, 1]]),

@@ -1,4 +1,4 @@
-"""From measurements with dry friction to a model that simulates them, and its exports."""
+"""From measurements with dry friction to a model that can be simulated and exported."""
 
 import numpy as np
 import pytest
@@ -50,8 +50,8 @@ def test_a_field_without_signs_takes_the_usual_route():
 
 
 def pushed(dry, *, noise, seed=0, switched=False):
-    """Positions of x'' = -3 x' - dry sign(x') + 20 u, steps of 0.02 with 20 inside each; u is a sum
-    of sines, or switched every half second."""
+    """Return positions of x'' = -3 x' - dry sign(x') + 20 u with steps of 0.02 and 20 inner steps
+    each. u is a sum of sines, or switches every half second."""
     rng = np.random.default_rng(seed)
     t, fine = 0.02 * np.arange(400), 20
     u = np.sin(1.3 * t) + np.sin(3.1 * t + 1)
@@ -86,4 +86,4 @@ def test_signs_that_no_equation_uses_do_not_prevent_matching():
     assert "sign" not in model.equations()[0]
     assert model.refinement_ is not None and "jump" not in model.refinement_.status
     ends = og.bootstrap(model, resamples=20).interval[1][model.support_[1]]
-    assert np.isfinite(ends).all() and (ends[:, 0] < ends[:, 1]).all()  # though it was refused
+    assert np.isfinite(ends).all() and (ends[:, 0] < ends[:, 1]).all()  # although it was refused

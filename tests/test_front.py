@@ -1,4 +1,4 @@
-"""What `OrthoReg` takes and shows: libraries as text, warnings at the door, printing."""
+"""Arguments and output of `OrthoReg`: libraries as text, warnings on data, and printing."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""The gate: the residual is whole on the training data, and held or gone beyond them."""
+"""The gate: the residual is unchanged within the training data, and held or zero beyond them."""
 
 from dataclasses import replace
 
@@ -20,7 +20,8 @@ GATE = og.Gate()
 
 
 def shapes(rng: np.random.Generator, name: str, n: int) -> np.ndarray:
-    """Training rows of different shapes in three variables, one of which may be constant."""
+    """Training rows with different distributions in three variables, one of which may be
+    constant."""
     t = rng.uniform(0, 6, n)
     return {
         "box": rng.uniform(-1, 1, (n, 3)),
@@ -60,14 +61,14 @@ def test_the_region_follows_data_that_are_not_convex():
     angle = np.linspace(0, 20 * np.pi, 2000)
     ring = np.column_stack([np.cos(angle), 1e3 * np.sin(angle)])
     region = GATE(ring)
-    assert region.share(np.zeros((1, 2))) == 0  # the middle of a ring is not where data are
+    assert region.share(np.zeros((1, 2))) == 0  # the middle of a ring contains no data
     assert region.share(np.array([[1.03, 0.0]])) == 1
     edge = region.distance(np.array([[1.0 + d, 0.0] for d in (0.0, 0.2, 0.4)]))
     assert edge[0] < 1 < edge[1] < edge[2]
 
 
 def test_few_runs_make_a_wide_edge_and_many_a_narrow_one(rng):
-    """A run that was left out is inside: what lies between runs is not beyond them."""
+    """A left-out run is inside, because states between runs are not beyond the data."""
     angle = np.linspace(0, 2 * np.pi, 200)
     circle = np.column_stack([np.cos(angle), np.sin(angle)])
     for radii in (np.linspace(0.2, 1, 5), np.linspace(0.2, 1, 50)):
@@ -98,7 +99,7 @@ def data(pendulum_runs) -> og.Dataset:
 
 @pytest.fixture(scope="module")
 def pair(data) -> tuple[og.OrthoReg, og.OrthoReg]:
-    """The same fit with a gate and without; its terms are those that L1 chooses."""
+    """The same fit with and without a gate; L1 selects the terms."""
     gated, free = (
         og.OrthoReg(augmentation=og.RandomFeatures(60), sparsity=0.05, gate=g) for g in (GATE, None)
     )
@@ -119,7 +120,8 @@ def test_nothing_changes_on_the_training_data(pair, data):
 
 
 def fading(model: og.OrthoReg) -> HybridField:
-    """The field with a residual that vanishes beyond the data, as `Gate(hold=False)` makes it."""
+    """Return the field with a residual that vanishes beyond the data, as with
+    `Gate(hold=False)`."""
     return replace(model.field_, region=replace(model.field_.region, held=None))
 
 
@@ -216,14 +218,14 @@ def test_inputs_count_and_a_constant_one_does_not(rng):
 
 @pytest.fixture(scope="module")
 def growth() -> og.OrthoReg:
-    """x' = x, known for x from 0 to 1."""
+    """The field x' = x with data for x from 0 to 1."""
     x = np.random.default_rng(0).permutation(np.linspace(0, 1, 1001))[:, None]
     return og.OrthoReg(og.Terms(["x0"]), og.Zero()).fit(x, x)
 
 
 def test_a_rollout_tells_when_it_leaves_the_data(growth):
     times = np.linspace(0, 3, 301)
-    edge = np.log(1 + 0.1 * np.std(np.linspace(0, 1, 1001)))  # the tolerance, at most one step
+    edge = np.log(1 + 0.1 * np.std(np.linspace(0, 1, 1001)))  # within a step, the tolerance
     batch = growth.simulate([[np.exp(-1.0)], [-0.5], [1e-3]], times)
     assert batch.left_at[0] == pytest.approx(1 + edge, abs=0.03) and batch.left_at[0] in times
     assert batch.left_at[1:] == [0.0, None]

@@ -1,4 +1,4 @@
-"""Hidden states: estimated with the constants; what the data do not determine is named."""
+"""Hidden states are estimated with the constants, and undetermined constants are named."""
 
 import math
 
@@ -84,7 +84,7 @@ def test_a_simulation_starts_from_past_samples(hunted):
     rollout = model.simulate(t=future, from_data=past)
     error = np.sqrt(np.mean((rollout.x - truth[100:]) ** 2, axis=0))
     assert (error < 0.05 * truth.std(axis=0)).all()
-    # at the first row, it is the forecast; after the last row, the trajectory goes on
+    # at the first row, it equals the forecast; after the last row, the trajectory continues
     first = model.simulate(t=data.times, from_data=data, rtol=1e-6)
     assert np.allclose(first.x, model.forecast(data)[0].x)
     later = model.simulate(t=future[10:], from_data=past)
@@ -97,7 +97,7 @@ def test_a_simulation_from_samples_of_measured_states():
     data = og.Dataset.from_arrays(x, t, names=["x", "v"])
     model = og.OrthoReg("poly(1)").fit(data)
     rollout = model.simulate(t=t[150:], from_data=data.only(t <= 31))
-    # better than the noise of the row at which it starts, 0.05
+    # more accurate than the noise of the row at which it starts, 0.05
     assert np.sqrt(np.mean((rollout.x - truth[150:]) ** 2)) < 0.02
 
 
@@ -132,7 +132,7 @@ def test_a_scale_that_the_data_do_not_determine_is_named(noise, tmp_path):
 
 
 def tanks(noise, seed=0):
-    """Two tanks, the upper one without a sensor, with a switched inflow."""
+    """Return runs of two tanks, the upper one without a sensor, with a switched inflow."""
     t = 0.3 * np.arange(1000)
     inflow = 0.5 + 0.4 * np.sign(np.sin(0.13 * t) + 1e-3)
     states, x = [], np.array([1.0, 1.0])
@@ -222,8 +222,8 @@ def test_a_start_is_checked(start):
 
 
 def test_a_hidden_state_that_starts_at_zero():
-    """Terms with it are zero at a constant course, and its scale is open although its start is
-    given."""
+    """On a constant trajectory, terms with the state are zero, and its scale is undetermined
+    although its initial value is given."""
     t = np.arange(0, 20, 0.1)
     x, _ = simulated(
         lambda t, x: [2 - 1.5 * x[0], 3 * x[0] - 0.3 * x[1]], [0.0, 0.0], t, [1], 0.01
@@ -254,7 +254,8 @@ def test_constants_inside_terms_of_given_equations():
 
 
 def test_states_without_values_of_the_equations_are_left():
-    """Noise makes levels of an empty tank negative, where the square root has no value."""
+    """Because of noise, levels of an empty tank are negative, where the square root is
+    undefined."""
     t = np.arange(0, 16, 0.05)
     x, _ = simulated(lambda t, x: [-0.5 * x[0], x[0] - 2 * x[1]], [3.0, 0.0], t, [1], 0.02)
     data = og.Dataset.from_arrays(x, t, names=["y"], hidden=["h"])
@@ -311,7 +312,7 @@ def test_a_hidden_state_of_which_nothing_is_known_is_a_derivative(tmp_path):
 
 
 def test_the_state_to_differentiate_is_chosen():
-    """A pendulum moves a slow sensor: only the angle has a second derivative."""
+    """A pendulum moves a slow sensor. Only the angle has a second derivative."""
 
     def slope(t, x):
         return [-x[0] + 0.7 * x[2] ** 2, x[2], -np.sin(x[1]) - 0.1 * x[2]]

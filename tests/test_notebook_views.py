@@ -1,4 +1,4 @@
-"""What notebooks show of data, bootstraps, explanations and discoveries."""
+"""Views of data, bootstraps, explanations and discoveries in notebooks."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Equations of third order: positions alone give terms and constants."""
+"""Equations of third order: positions alone determine terms and constants."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""A residual of functions of one's own: orthoreg knows only what `AbstractBasis` promises."""
+"""A residual with a custom basis, of which orthoreg uses only the interface `AbstractBasis`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -24,7 +24,7 @@ Y = np.column_stack([X[:, 1], -X[:, 0] + np.exp(-8 * (X[:, 0] - 0.5) ** 2)])
 @final
 @dataclass(frozen=True, eq=False)
 class GaussianBumps(AbstractBasis):
-    """exp(-|rate (z - center_j)|^2)."""
+    """Return exp(-|rate (z - center_j)|^2)."""
 
     centers: Any
     rate: Any
@@ -54,7 +54,7 @@ class GaussianBumps(AbstractBasis):
 @final
 @dataclass(frozen=True)
 class Bumps(AbstractAugmentation):
-    """Gaussian bumps of one width around random points."""
+    """Gaussian functions of one width around random points."""
 
     count: int = 60
     width: float = 0.4
@@ -96,7 +96,7 @@ def test_both_routes_simulate_it(model, monkeypatch):
     by_jax = model.simulate([1.0, 0.0], times)
     assert by_numpy.completed and by_jax.completed
     assert_allclose(by_jax.x, by_numpy.x, atol=1e-7)
-    assert (by_jax.x != by_numpy.x).any()  # or one route went all the way twice
+    assert (by_jax.x != by_numpy.x).any()  # otherwise, one route was used twice
 
 
 def test_a_file_keeps_it(model, tmp_path):
@@ -167,6 +167,6 @@ def test_a_gradient_solver_takes_it_as_it_is():
     solver = og.Adam(epochs=3)
     model = og.OrthoReg(og.Polynomial(1), Bumps(10), sparsity=0.01, solver=solver).fit(X, Y)
     start = Bumps(10).init(X.mean(0), X.std(0), rng=np.random.default_rng(0))
-    # from means and spreads of ten digits, which are the same however rows were cut into chunks
+    # computed from means and standard deviations with ten digits, which do not depend on chunks
     assert_allclose(model.field_.basis.centers, start.centers, rtol=1e-9)
     assert np.isfinite(model.predict(X)).all() and np.any(model.field_.weights)

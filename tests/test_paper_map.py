@@ -36,7 +36,7 @@ def functions_of(path: Path) -> set[str]:
 
 
 def rows() -> list[list[str]]:
-    """The cells of every table row that is no header."""
+    """Return the cells of every table row except headers."""
     lines = [line for line in PAPER.splitlines() if line.startswith("| ")]
     cells = [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines]
     return [row for row in cells if row[0] not in ("paper", "step")]

@@ -82,7 +82,7 @@ def test_a_name_that_no_equation_has_is_refused():
 
 
 def test_the_rate_of_a_constant_does_not_contradict_anything():
-    """Its rate is a rounding error, which the library would explain."""
+    """The rate is a rounding error, which the library could explain."""
     rng = np.random.default_rng(0)
     t = np.array([0, 0.25, 0.5, 1, 2, 3.5, 5, 7, 9, 12, 24])
     runs = []

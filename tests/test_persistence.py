@@ -1,4 +1,4 @@
-"""The model file: it gives the same model back, or says in a sentence why not. It runs nothing."""
+"""A model file gives the same model, or an error that says why not. It runs no code."""
 
 import hashlib
 import json
@@ -72,7 +72,7 @@ def saved(model, tmp_path):
 
 
 def rewritten(path, change, extra=(), sign=True):
-    """The file after `change(manifest, arrays)`, its checksum made right again or left."""
+    """Return the file after `change(manifest, arrays)`, with a valid or the old checksum."""
     with zipfile.ZipFile(path) as archive:
         manifest = json.loads(archive.read(PARTS[0]))
         arrays = safetensors.load(archive.read(PARTS[1]))
@@ -126,7 +126,7 @@ def test_round_trip_keeps_bits_parameters_and_words(kind, tmp_path):
 @pytest.mark.parametrize("summarized", [True, False])
 def test_the_file_keeps_evidence_and_summary(summarized, tmp_path):
     rng = np.random.default_rng(0)
-    x = rng.uniform(-0.2, 0.2, (200, 2))  # where an angle is like its sine
+    x = rng.uniform(-0.2, 0.2, (200, 2))  # an angle and its sine are similar here
     y = np.column_stack([x[:, 1], -np.sin(x[:, 0]) + 0.003 * rng.standard_normal(200)])
     data = og.Dataset.from_arrays(x, 1.0, names=["q", "v"], derivatives=y)
     first = og.OrthoReg(og.Terms(["q", "v", "sin(q)"]), og.Zero()).fit(data)
@@ -168,7 +168,7 @@ def test_names_with_control_characters_are_refused(name):
 
 @dataclass(frozen=True)
 class Own(AbstractLibrary):
-    """A library that orthoreg does not know."""
+    """A library that orthoreg does not have."""
 
     def terms(self, variables):
         return tuple(parse(text, variables) for text in ("x0", "x1*exp(x0)"))
@@ -296,7 +296,7 @@ def test_missing_and_misshapen_arrays_are_refused(saved, array, missing):
 
 def test_foreign_files_are_refused(saved, tmp_path):
     rewritten(saved, lambda *_: None)
-    assert og.load(saved).state_names_ == ("x0", "x1")  # the forger's tool itself is sound
+    assert og.load(saved).state_names_ == ("x0", "x1")  # the function that changes files is correct
     rewritten(saved, lambda *_: None, extra=[("evil.py", "print('hello')")])
     with pytest.raises(ModelFileError, match="evil.py"):
         og.load(saved)
@@ -329,7 +329,7 @@ print(before, seen != before)
 
 
 def test_loading_executes_nothing(saved):
-    """In a process of its own: audit hooks cannot be taken away, and shape checks compile."""
+    """In a separate process, because audit hooks cannot be removed and shape checks compile."""
     command = [sys.executable, "-c", WATCHED_LOAD, str(saved)]
     printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     assert printed == "[] True\n"
@@ -361,7 +361,7 @@ def test_what_cannot_be_saved_is_refused_before_anything_is_written(model, tmp_p
 
 
 def bomb(path, entry: str, size: int) -> None:
-    """A model file with an entry that unpacks to so many zeros."""
+    """Return a model file with an entry that unpacks to this many zeros."""
     parts = dict.fromkeys(PARTS, b"0" * 64) | {entry: bytes(size)}
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in parts.items():
@@ -376,7 +376,7 @@ def bomb(path, entry: str, size: int) -> None:
 def test_a_file_that_would_grow_without_measure_is_not_unpacked(tmp_path, entry, size, declared):
     path = tmp_path / "bomb.orthoreg"
     bomb(path, entry, size)
-    if declared is not None:  # a lie in both headers, which hold the size in four bytes
+    if declared is not None:  # false sizes in both headers, which store the size in four bytes
         content = path.read_bytes()
         lie = content.replace(size.to_bytes(4, "little"), declared.to_bytes(4, "little"))
         assert lie != content

@@ -1,4 +1,4 @@
-"""The ready estimators are what they say: the paper's settings, and the package's own."""
+"""Presets have the settings of the paper, or those that the package recommends."""
 
 import math
 
@@ -44,7 +44,7 @@ def test_a_preset_has_the_settings_of_the_paper(name):
         "physics": None,
         "seed": 0,
     }
-    recipe = model.recipe()  # every part is accepted
+    recipe = model.recipe()  # all parts are accepted
     assert (recipe.solver, recipe.augmentation) == (solver, augmentation)
     assert recipe.selection == selection
 

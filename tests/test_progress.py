@@ -1,4 +1,4 @@
-"""What a user sees while something runs."""
+"""Output while something runs."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from orthoreg._common.progress import step
 
 
 class Sign:
-    """A moving sign that keeps what it said."""
+    """A display that stores its messages."""
 
     def __init__(self):
         self.status = "Fitting ..."

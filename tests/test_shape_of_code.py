@@ -1,4 +1,4 @@
-"""The page about the shape of the code: counts of the tree, and of small files known by hand."""
+"""The page on the shape of the code: counts of this tree, and of small files with known counts."""
 
 import ast
 from pathlib import Path

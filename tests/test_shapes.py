@@ -1,4 +1,4 @@
-"""What is checked of annotated shapes, and when."""
+"""Checks of shapes in annotations."""
 
 import numpy as np
 import pytest

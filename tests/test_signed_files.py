@@ -1,5 +1,5 @@
-"""Model files that were changed and signed again: refused, or harmless. Anyone can compute the
-checksum, so it proves nothing about the author."""
+"""Changed model files with a valid checksum are refused or harmless. Anyone can compute the
+checksum, so it does not prove who wrote the file."""
 
 import hashlib
 import json
@@ -32,7 +32,8 @@ def content(tmp_path_factory):
 
 @pytest.fixture
 def signed(content, tmp_path):
-    """A function that writes the file after `change(manifest)` and `change_arrays(arrays)`."""
+    """Return a function that writes the file after `change(manifest)` and
+    `change_arrays(arrays)`."""
 
     def write(change=lambda manifest: None, change_arrays=None, block=None):
         manifest = json.loads(json.dumps(content[0]))
@@ -139,7 +140,7 @@ def test_a_stored_summary_cannot_give_other_equations(signed, capsys):
 
 def test_a_long_formula_in_a_file_is_read_in_linear_time(signed):
     text = " + ".join(f"v0**{k}" for k in range(1, 900))
-    with pytest.raises(og.ModelFileError):  # the number of terms is that of the arrays
+    with pytest.raises(og.ModelFileError):  # the number of terms in the arrays
         og.load(signed(lambda manifest: manifest["field"]["terms"].append(text)))
     model = og.load(signed(set_at("field", "terms", 0, to=text)))
     assert len(model.feature_names_[0]) > 5000

@@ -1,4 +1,4 @@
-"""The documentation: its code runs and prints what it says, its links lead somewhere."""
+"""The documentation: its code runs and prints the shown output, and its links are valid."""
 
 import importlib.util
 import os
@@ -44,7 +44,7 @@ def test_pages_that_differ_in_more_than_last_digits_are_told_apart():
 
 
 class Links(HTMLParser):
-    """Where a page leads, and the places in it that others can lead to."""
+    """The links of a page, and the anchors to which other pages can link."""
 
     def __init__(self, text):
         super().__init__()
@@ -79,7 +79,7 @@ def test_links_lead_to_pages_and_places_that_exist(site):
     assert len(pages) > 20
     broken = []
     for name, page in pages.items():
-        if name.name == "404.html":  # which is written for the root of a server
+        if name.name == "404.html":  # this page is written for the root of a server
             continue
         for target in [*page.targets, *page.loaded]:
             parts = urlsplit(target)

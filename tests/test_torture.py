@@ -1,4 +1,4 @@
-"""The harness of attacks counts each kind of failure, and goes on after it."""
+"""The harness of attacks counts each kind of failure, and then continues."""
 
 import json
 

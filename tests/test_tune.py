@@ -1,4 +1,4 @@
-"""Regularization by validation: over the exact path, and through scikit-learn's tools."""
+"""Strengths by validation: by `og.tune`, and by the tools of scikit-learn."""
 
 import math
 
@@ -24,7 +24,7 @@ def model() -> og.OrthoReg:
 
 
 def held_out_error(model, rows, fold_of_row, fold, lam, mu) -> float:
-    """Fits to the other folds and predicts this one, sample by sample."""
+    """Fit the other folds and predict this one, sample by sample."""
     features, basis = model.field_.features, model.field_.basis
     train, test = rows.only(fold_of_row != fold), rows.only(fold_of_row == fold)
     result = og.Exact().solve(
@@ -37,7 +37,7 @@ def held_out_error(model, rows, fold_of_row, fold, lam, mu) -> float:
 
 def test_the_path_is_what_fits_of_their_own_give(model, pendulum_runs):
     tuned = og.tune(model, pendulum_runs, orthogonalities=LAMBDAS, sparsities=MUS, folds=FOLDS)
-    rows = og.VectorField().observe(pendulum_runs.sorted_runs)  # the order of every fit
+    rows = og.VectorField().observe(pendulum_runs.sorted_runs)  # the same order in every fit
     fold_of_row = folds(rows, FOLDS)
     expected = [
         [
@@ -88,7 +88,7 @@ def test_normalised_strengths_do_not_depend_on_units(pendulum_runs):
 def test_grid_search_takes_a_dataset_as_a_list_of_runs(model, pendulum_runs):
     grid = {"orthogonality": LAMBDAS[::2], "sparsity": MUS[::2]}
     search = GridSearchCV(model, grid, cv=FOLDS).fit(pendulum_runs[::2])
-    # contiguous folds of runs, and a mean of R^2 instead of a sum of squares: the same winner
+    # with contiguous folds and a mean of R^2 instead of a sum of squares, the same strengths win
     assert search.best_params_["sparsity"] == min(MUS)
     assert search.best_score_ > 0.95
 
@@ -195,7 +195,7 @@ def test_what_is_known_holds_in_the_tuned_model(residual):
     tuned = og.tune(model, swings(), **GRID).model
     assert tuned.equations()[0] == "theta' = omega (given)"
     omega = tuned.feature_names_.index("omega")
-    assert tuned.coefficients_[1, omega] == -0.2  # the truth, -0.3, is beyond
+    assert tuned.coefficients_[1, omega] == -0.2  # the true value, -0.3, is beyond the bound
     assert tuned.parameters_["L"] == pytest.approx(1.4, rel=0.1)
 
 

@@ -1,4 +1,5 @@
-"""Updates without the old data: equal to one fit of all, and alarms only if constants drift."""
+"""Updates without the old data equal one fit to all data, and alarms occur only if
+constants drift."""
 
 import numpy as np
 import pytest
@@ -110,7 +111,7 @@ def test_drift_of_rows_is_detected_and_named():
 
 
 def test_rows_without_drift_raise_no_alarm():
-    """40 models with 5 updates each; the level for a model is 1%."""
+    """40 models with 5 updates each. The significance level of a model is 1%."""
     alarms = 0
     for seed in range(40):
         model = og.OrthoReg(LIBRARY, og.Zero(), selection=None, sparsity=0.0)

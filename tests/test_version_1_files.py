@@ -1,4 +1,4 @@
-"""Files that orthoreg wrote before format version 2 give the models that they were."""
+"""Model files of format version 1 give the same models."""
 
 import json
 import shutil

@@ -1,4 +1,4 @@
-"""Other methods behind the same interface, each against a reference of its own."""
+"""Baselines with the interface of `OrthoReg`, each compared with an independent reference."""
 
 import math
 import pickle
@@ -25,7 +25,7 @@ Y = X @ np.array([[0.0, -1.0], [1.0, -0.1]]) + 0.3 * np.cos(3 * X[:, :1])
 NET = og.MLP(8, 1)
 QUICK = og.Adam(epochs=500, learning_rate=0.03, decay=0.01, normalize=True)
 KNOWN = {"x0": "x1 + 0.5"}
-"""What the PINN is told of x0'; the data say something else."""
+"""A wrong equation for x0, which the data contradict."""
 
 MODELS = {
     "STLSQ": lambda: og.STLSQ(0.1, og.Polynomial(2)),
@@ -46,7 +46,7 @@ START, TIMES = [0.3, -0.2], [0.0, 0.05, 0.1]
 
 @pytest.fixture(scope="module")
 def fitted():
-    """Every model, fitted when it is first asked for."""
+    """Models that are fitted on first use."""
     found = {}
 
     def get(kind):
@@ -188,7 +188,7 @@ def test_a_universal_ode_is_a_network_and_nothing_else(fitted):
 
 
 def test_a_universal_ode_trained_through_the_integrator():
-    """States alone; the steps are too coarse for their slopes to be derivatives."""
+    """The baseline is fitted to states alone, with steps that are too coarse for derivatives."""
     times = np.arange(0, 8, 0.4)
     runs = [a * np.column_stack([np.cos(times), -np.sin(times)]) for a in (0.5, 1.0)]
     model = og.UniversalODE(8, 1, loss=og.MultiStep(1), solver=QUICK).fit(runs, t=times)
@@ -205,7 +205,7 @@ def test_a_heavy_constraint_reproduces_the_known_equation_and_leaves_the_others(
     known = X[:, 1] + 0.5
     assert np.abs(Y[:, 0] - known).max() > 0.4
     assert np.abs(model.predict(X)[:, 0] - known).max() < 0.05
-    # one network serves both, so that the free equation is fitted less well at such a weight
+    # one network represents both equations, so the free equation is fitted less accurately
     assert np.abs(alone.predict(X)[:, 0] - known).max() > 0.3
 
 
@@ -223,7 +223,7 @@ def test_a_constraint_without_weight_is_the_network_alone(fitted):
 
 
 def test_what_is_known_draws_the_network_towards_it(fitted):
-    """More of it, nearer: the distance to the known equation falls with its weight."""
+    """The distance from the known equation decreases with its weight."""
     known = X[:, 1] + 0.5
     distances = [
         np.mean((fitted(kind).predict(X)[:, 0] - known) ** 2) for kind in ("free PINN", "PINN")

@@ -1,4 +1,4 @@
-"""Fits of data in chunks are those of the same data in memory, whatever the chunks."""
+"""Fits of chunked data equal fits of the same data in memory, for any size of the chunks."""
 
 from dataclasses import replace
 
@@ -22,7 +22,7 @@ from orthoreg.terms import bind
 
 
 def swings(runs: int = 30, rows: int = 40, missing: float = 0.0, seed: int = 0) -> og.Dataset:
-    """Runs of a damped pendulum, of lengths that differ."""
+    """Runs of a damped pendulum with different lengths."""
     rng = np.random.default_rng(seed)
     x, step, found = rng.uniform(-2, 2, (runs, 2)), 0.05, []
 
@@ -50,7 +50,7 @@ def swings(runs: int = 30, rows: int = 40, missing: float = 0.0, seed: int = 0) 
 
 @pytest.fixture
 def small_samples(monkeypatch):
-    """Bounded samples that are smaller than small data."""
+    """Samples that are smaller than the small data of these tests."""
     monkeypatch.setattr("orthoreg.data._limits.SUBSAMPLE_ROWS", 400)
     monkeypatch.setattr("orthoreg.data._limits.EXTENT_SAMPLE", 300)
     monkeypatch.setattr("orthoreg.solving._limits.CENTERED_ROWS", 200)
@@ -134,7 +134,7 @@ def test_positions_inputs_and_time_in_chunks(small_samples):
     "fit", ["stlsq", pytest.param("tune", marks=pytest.mark.slow), "sparsity", "parameters"]
 )
 def test_other_fits_in_chunks(fit):
-    data = swings(runs=20).sorted_runs  # chunks keep their order, from which `tune` makes folds
+    data = swings(runs=20).sorted_runs  # `tune` makes folds from the order of the chunks
     parts = chunked(data, 150)
     if fit == "stlsq":
         model = og.STLSQ(0.1, library=og.Polynomial(1) + og.Fourier(1))
@@ -189,7 +189,7 @@ def test_a_state_that_never_changes_is_told_of_all_chunks(small_samples):
 
 
 def test_a_default_fit_passes_over_the_data_four_times(monkeypatch):
-    """Where they lie, how far out runs go, moments, the edge of the gate; samples come along."""
+    """Columns, extent, moments and the edge of the gate equal those of data in memory."""
     passes = []
     for name in ("sum_chunks", "map_chunks"):
         own = getattr(og.ChunkedDataset, name)

@@ -1,4 +1,4 @@
-"""Chunks from memory-mapped arrays, iterators and Dask's collections: the runs that went in."""
+"""Chunks from memory-mapped arrays, iterators and Dask collections contain the original runs."""
 
 import numpy as np
 import pytest
@@ -31,7 +31,7 @@ def test_memory_mapped_arrays_are_read_by_slices(tmp_path):
     assert data.state_names == ("x", "y")
     import pickle
 
-    assert len(pickle.dumps(data.read)) < 2000  # the file, not its numbers
+    assert len(pickle.dumps(data.read)) < 2000  # only the name of the file, not its numbers
     for wrong in (x[0], "runs"):
         with pytest.raises(og.DataError, match=r"x must be an array \(runs, times, states\)"):
             og.ChunkedDataset.from_arrays(wrong, T)
@@ -104,7 +104,7 @@ def test_collections_of_dask():
 
 
 def test_runs_with_values_that_were_filled_in_keep_their_marks(tmp_path):
-    """A sensor that writes every second row: the others are filled in, and marked."""
+    """A sensor writes only every second row. The other rows are filled in and marked."""
     t = 0.1 * np.arange(60)
     second = np.where(np.arange(60) % 2, np.nan, np.cos(t))
     tables = [{"t": t, "x": size * np.sin(t), "y": size * second} for size in (1.0, 2.0, 3.0)]

@@ -1,4 +1,4 @@
-"""Tables read in chunks: whole runs, the same numbers, and a sentence where that cannot be."""
+"""Tables that are read in chunks contain whole runs, or an error explains why not."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Work on a Dask cluster: the same digits, whatever happens to workers; nothing is hidden."""
+"""Fits on a Dask cluster have the same digits, also if workers die, and failures are reported."""
 
 import os
 import signal
@@ -26,7 +26,7 @@ distributed = pytest.importorskip("distributed")
 @pytest.mark.parametrize("count", [1, 2, 7, 8, 9, 63, 64, 65, 600])
 def test_results_are_combined_here_in_the_tree_of_a_cluster(count):
     class Order(str):
-        """Text whose sum says in what order it was added up."""
+        """A text whose sum shows the order of the additions."""
 
         def __add__(self, other: str) -> "Order":
             return Order(f"({self}{other})")
@@ -65,7 +65,7 @@ def _unreadable(number: int) -> np.ndarray:
 
 def _deadly(number: int) -> np.ndarray:
     if number == 5:
-        os._exit(1)  # as a worker that the system ends for lack of memory
+        os._exit(1)  # like a worker that the system kills because of its memory
     return np.full(3, float(number))
 
 

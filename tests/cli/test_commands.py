@@ -1,4 +1,4 @@
-"""The command line as a user meets it: output, files, exit codes, one sentence per mistake."""
+"""The command line: output, files, exit codes, and one sentence per mistake."""
 
 import json
 import subprocess
@@ -19,7 +19,7 @@ ROLLOUT = ["--start", "1,0", "--until", "1", "--step", "0.5"]
 
 @pytest.fixture(scope="module")
 def table(tmp_path_factory, pendulum_runs):
-    """A CSV file as `orthoreg generate` writes it."""
+    """A CSV file that `orthoreg generate` wrote."""
     path = tmp_path_factory.mktemp("cli") / "runs.csv"
     assert (
         run(["generate", "pendulum", "--split", "train", "--runs", "20", "--out", str(path)]) == 0
@@ -29,7 +29,7 @@ def table(tmp_path_factory, pendulum_runs):
 
 @pytest.fixture(scope="module")
 def fitted(table):
-    """The folder that `orthoreg fit` filled."""
+    """A folder with the results of `orthoreg fit`."""
     out = table.parent / "out"
     options = ["--residual", "60", "--plots", "--out", str(out)]
     assert run(["fit", str(table), *COLUMNS, *options]) == 0
@@ -96,7 +96,7 @@ def test_fit_prints_one_json_object(table, tmp_path, capsys):
 
 
 def test_fit_prints_equations_for_people(table, tmp_path, capsys):
-    (tmp_path / "forecast.png").touch()  # of an earlier fit
+    (tmp_path / "forecast.png").touch()  # files of an earlier fit
     assert run(["fit", str(table), *COLUMNS, "--residual", "0", "--out", str(tmp_path)]) == 0
     out = capsys.readouterr().out
     places = [

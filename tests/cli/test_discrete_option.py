@@ -1,4 +1,4 @@
-"""--discrete: maps on the command line."""
+"""The option --discrete fits maps."""
 
 import json
 

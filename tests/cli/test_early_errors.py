@@ -1,4 +1,4 @@
-"""A mistake in what was asked is reported before anything is imported that takes seconds."""
+"""Mistakes in a command are reported before slow imports."""
 
 import json
 import subprocess
@@ -11,7 +11,7 @@ from orthoreg.presets import PRESETS
 
 HEAVY = ["rich", "jax", "equinox", "scipy.optimize", "scipy.stats", "sklearn", "sympy",
          "matplotlib", "plotly", "pandas", "dask"]  # fmt: skip
-UNREAD = [*HEAVY, "numpy"]  # where no table is read either
+UNREAD = [*HEAVY, "numpy"]  # without reading a table
 PROGRAM = f"""
 import json, sys
 from orthoreg.cli import run

@@ -1,4 +1,4 @@
-"""`orthoreg export`: what the model's own methods write, printed or in a file."""
+"""`orthoreg export` prints or writes the output of the export methods of the model."""
 
 import json
 import shutil

@@ -1,4 +1,4 @@
-"""`orthoreg fit --preset`: ready settings, and options that change them."""
+"""`orthoreg fit --preset` uses a preset, which other options can change."""
 
 import json
 

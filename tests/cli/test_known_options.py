@@ -1,4 +1,4 @@
-"""What is known, on the command line and in a file."""
+"""Known physics in options of the command line and in a file."""
 
 import json
 
@@ -138,7 +138,7 @@ def test_a_column_that_was_not_chosen_is_no_constant(tmp_path, capsys):
 
 @pytest.mark.slow
 def test_a_bound_holds_for_a_constant_in_a_denominator(table, tmp_path, capsys):
-    """The data say m = 1."""
+    """The data contradict the given value: they imply m = 1."""
     told = ["--known", "x' = v", "--known", "v' = -4/m*x - 0.2*v", "--bound", "1.2 <= m", "--json"]
     assert fit(table, tmp_path, *told) == 0
     assert json.loads(capsys.readouterr().out)["parameters"]["m"]["value"] >= 1.2

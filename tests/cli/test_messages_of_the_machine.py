@@ -1,4 +1,4 @@
-"""Messages about memory and disks name what they can."""
+"""Messages about memory and disks name the cause as far as it is known."""
 
 import errno
 import os

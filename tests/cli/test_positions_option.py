@@ -1,4 +1,4 @@
-"""`--positions`: fits, simulations and evaluations from tables that hold no velocities."""
+"""`--positions` in fits, simulations and evaluations of tables without velocities."""
 
 import html
 import json
@@ -111,7 +111,7 @@ def test_mistakes_get_one_sentence(table, capsys, tmp_path, options, words):
 
 
 def test_order(tmp_path, capsys):
-    """The sum of two oscillations obeys x'''' = -5 x'' - 4 x."""
+    """The sum of two oscillations satisfies x'''' = -5 x'' - 4 x."""
     path, t = tmp_path / "two.csv", 0.05 * np.arange(600)
     write_table(path, {"t": t, "x": np.cos(t) + 0.5 * np.cos(2 * t)})
     options = ["--time", "t", "--positions", "x", "--library", "poly(1)", "--out", str(tmp_path)]

@@ -1,4 +1,4 @@
-"""What commands say about the tables that they read; the options for it are the same in all."""
+"""Commands print notes on the tables that they read, and have the same options for reading."""
 
 import importlib.util
 import json
@@ -19,7 +19,7 @@ def rows(start: float, time=lambda t: f"{t:.2f}") -> list[str]:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Two runs of a decay, a file each, and the model that was fitted to them."""
+    """Two runs of a decay, each in its own file, and a model fitted to them."""
     place = tmp_path_factory.mktemp("reading")
     for name, start in (("first", 1.0), ("second", -2.0)):
         text = "\n".join(["# rig 7", "t [s];x [m]", *rows(start)])

@@ -1,4 +1,4 @@
-"""`orthoreg report`, and the pages that other commands write."""
+"""`orthoreg report`, and reports that other commands write."""
 
 import json
 

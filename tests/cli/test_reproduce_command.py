@@ -1,4 +1,4 @@
-"""`orthoreg reproduce` runs the experiments of a clone and says where they are otherwise."""
+"""`orthoreg reproduce` runs the experiments in a clone, and otherwise says where they are."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ PRINTS_ITS_ARGUMENTS = "import sys; print(*sys.argv[1:]); sys.exit(3)\n"
 
 @pytest.fixture
 def installed(monkeypatch, tmp_path) -> Path:
-    """The package as if it were installed in a folder of libraries; another one is current."""
+    """The package as if it were installed, and another current folder."""
     monkeypatch.setattr(_paper, "__file__", str(tmp_path / "lib/orthoreg/cli/_paper.py"))
     current = tmp_path / "current"
     current.mkdir()
@@ -26,7 +26,7 @@ def add_package(folder: Path, main: str) -> None:
 
 
 def test_the_installed_package_says_where_the_experiments_are(installed, capsys):
-    add_package(installed / "paper", PRINTS_ITS_ARGUMENTS)  # of some other project
+    add_package(installed / "paper", PRINTS_ITS_ARGUMENTS)  # a folder of another project
     assert run(["reproduce", "table_pendulum", "--quick", "--json"]) == 2
     printed = capsys.readouterr()
     assert printed.out == ""
@@ -44,7 +44,7 @@ def test_a_clone_that_is_the_current_folder_is_run_with_all_arguments(installed,
 
 
 def test_the_package_of_a_clone_runs_its_own_experiments(monkeypatch, tmp_path, capfd):
-    add_package(tmp_path / "paper", PRINTS_ITS_ARGUMENTS)  # not this one
+    add_package(tmp_path / "paper", PRINTS_ITS_ARGUMENTS)  # not the package of this clone
     monkeypatch.chdir(tmp_path)
     assert run(["reproduce", "tables"]) == 2
     assert "There is no experiment 'tables'" in capfd.readouterr().err

@@ -1,4 +1,4 @@
-"""`orthoreg show`: all that is said about a model, again from its file."""
+"""`orthoreg show` prints the summary that a model file contains."""
 
 import json
 
@@ -12,7 +12,7 @@ from orthoreg.data import write_table
 
 @pytest.fixture(scope="module")
 def angles(tmp_path_factory):
-    """A table of angles without velocities, and what `fit` printed for people and programs."""
+    """A table of angles without velocities, and the output of `fit` as text and JSON."""
     path = tmp_path_factory.mktemp("show") / "angles.csv"
     times = np.linspace(0, 25, 300)
     columns = {"run": np.repeat([0, 1, 2], 300), "t": np.tile(times, 3)}

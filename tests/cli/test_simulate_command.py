@@ -1,4 +1,4 @@
-"""The simulate command with inputs: their own times, the way they run between them."""
+"""The simulate command with inputs, their times and their interpolation."""
 
 import json
 
@@ -29,7 +29,7 @@ def trajectory(capsys, arguments):
 
 @pytest.fixture
 def coarse(tmp_path):
-    """A sinusoid at nine samples a period, beyond what is simulated."""
+    """The input is a sine with nine samples per period, and ends before the simulation."""
     t = np.arange(-3, 30) * 2 * np.pi / 9
     write_table(tmp_path / "u.csv", {"t": t, "u": np.sin(t)})
     return ["--start", "-0.5", "--until", "12", "--step", "0.05", "--inputs",

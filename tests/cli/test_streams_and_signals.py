@@ -1,4 +1,4 @@
-"""Standard streams of any encoding, closed or full, and requests to stop."""
+"""Standard streams with any encoding, closed or full, and signals."""
 
 import io
 import os
@@ -151,7 +151,8 @@ def test_commands_run_outside_the_main_thread(model):
 @pytest.mark.parametrize("seconds", [0.05, 0.1, 0.2, 0.4])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_process_is_stopped_without_a_traceback(model, tmp_path, number, seconds):
-    """During imports and later. A process that has no handler yet ends by the signal."""
+    """The signal arrives during imports or later. A process without a handler ends by
+    the signal."""
     table = tmp_path / "a.csv"
     noise = np.random.default_rng(0).normal(size=(4000, 2)).cumsum(axis=0)
     orthoreg.data.write_table(table, {"t": np.arange(4000.0), "a": noise[:, 0], "b": noise[:, 1]})

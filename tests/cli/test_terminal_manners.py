@@ -1,4 +1,4 @@
-"""Colours that can be switched off, completion in shells, output that programs can read."""
+"""Colours can be switched off, shells complete commands, and programs can read the output."""
 
 import os
 import re
@@ -11,7 +11,7 @@ COLOUR = re.compile("\x1b\\[[0-9;]*3[0-9]")
 
 
 def output(arguments: list[str], **variables: str) -> str:
-    """What a process of its own prints."""
+    """Return the output of a separate process."""
     done = subprocess.run(
         [sys.executable, "-m", "orthoreg", *arguments], capture_output=True, text=True,
         env={**os.environ, **variables}, timeout=120,

@@ -1,4 +1,4 @@
-"""Intervals, probabilities and lookalikes beside the coefficients that commands print."""
+"""Commands print intervals, probabilities and similar terms with the coefficients."""
 
 import json
 
@@ -11,7 +11,7 @@ from orthoreg.data import write_table
 
 @pytest.fixture(scope="module")
 def small_swings(tmp_path_factory):
-    """A pendulum at small angles, where theta and its sine look alike; its table."""
+    """A pendulum at small angles, where theta and sin(theta) are similar, and its table."""
     rng = np.random.default_rng(0)
     x = rng.uniform(-0.2, 0.2, (10, 40, 2))
     columns = {"run": np.repeat(np.arange(10), 40), "t": np.tile(0.1 * np.arange(40), 10)}

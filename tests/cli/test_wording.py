@@ -1,4 +1,4 @@
-"""Mistakes on the command line are answered in its own words, before any work is done."""
+"""Mistakes on the command line are reported in terms of its options, before any work is done."""
 
 import os
 import re
@@ -139,7 +139,7 @@ def test_memory_that_runs_out_is_no_fault_of_the_program(tables, capsys, monkeyp
 
 
 def refused(arguments: list[str], capsys, monkeypatch) -> str:
-    """The message of a command that must not begin to work."""
+    """Return the message of a command that must fail before it begins to work."""
     for work in ("orthoreg.data.read_table", "orthoreg.systems.generate", "orthoreg.load"):
         monkeypatch.setattr(work, lambda *_, **__: pytest.fail("the work was begun"))
     assert run(arguments) == 2

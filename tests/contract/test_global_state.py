@@ -79,7 +79,7 @@ def blas_threads():
 
 
 def test_blas_threads_are_restored_when_the_last_thread_ends():
-    """The first thread to enter is the first to leave, so that their blocks overlap."""
+    """The first thread to enter also leaves first, so that the blocks of the threads overlap."""
     before, entered, left = blas_threads(), threading.Event(), threading.Event()
 
     def first():

@@ -1,4 +1,4 @@
-"""What is installed: declared dependencies, one version, its changes and citation."""
+"""The installed package: declared dependencies, one version number, change log and citation."""
 
 import ast
 import re
@@ -31,7 +31,7 @@ def test_every_package_that_is_imported_is_declared():
     extras = PROJECT["optional-dependencies"]
     known = declared(PROJECT["dependencies"])
     known |= {name for extra in set(extras) - {"dev", "docs"} for name in declared(extras[extra])}
-    # read where the user has them
+    # files that users read in the repository
     known |= {"orthoreg", "xarray", "zstandard"} | set(sys.stdlib_module_names)
     missing = {(name, path.name) for name, path in imported() if name not in known}
     assert missing == set()

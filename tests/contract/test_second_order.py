@@ -1,4 +1,4 @@
-"""Second order from positions alone: theta' = theta_dot is exact, theta'' is what is learned."""
+"""Second-order equations from positions: theta' = theta_dot is exact, and theta'' is learned."""
 
 import math
 from dataclasses import replace
@@ -26,7 +26,7 @@ def run_of(right, start, times=T):
 
 @pytest.fixture(scope="module")
 def swings():
-    """Angles of a damped pendulum, and their true rates."""
+    """Angles of a damped pendulum and their true rates."""
     starts = [[1.0, 0.0], [2.5, 0.0], [0.5, 3.0]]
     runs = [run_of(pendulum, start) for start in starts]
     data = Dataset.from_positions([run[:, :1] for run in runs], T, names=["theta"])
@@ -34,7 +34,7 @@ def swings():
 
 
 def held(model):
-    """The coefficients of theta' and whether a residual is in it."""
+    """Return the coefficients of theta' and whether its equation has a residual."""
     row = dict(zip(model.feature_names_, model.coefficients_[0], strict=True))
     used = {name: value for name, value in row.items() if value}
     residual = model.field_.weights[:, 0].any() or model.field_.correction[0].any()
@@ -105,7 +105,7 @@ def test_forecasts_are_scored_on_what_was_measured(swings):
     data, _ = swings
     model = og.OrthoReg(LIBRARY).fit(data)
     wrong = data.states.copy()
-    wrong[10:, 1] += 5.0  # an estimate that is far off in all but the first rows
+    wrong[10:, 1] += 5.0  # wrong in all rows but the first ones
     spoilt = replace(data[0], states=wrong[: len(T)])
     assert model.summary(spoilt).scores.forecast_error < 1e-3
 
@@ -187,7 +187,7 @@ def test_tuning_keeps_what_is_given(swings):
     model = og.OrthoReg(LIBRARY, og.Zero(), solver=og.Exact())
     tuned = og.tune(model, data, folds=3, orthogonalities=[1.0], sparsities=[1e-6, 1e-2, 1.0])
     assert held(tuned.model) == ({"theta_dot": 1.0}, False)
-    assert tuned.path.best[1] == 1e-6  # what is given has no coefficient to shrink
+    assert tuned.path.best[1] == 1e-6  # a given term has no coefficient that could shrink
     assert tuned.path.errors[0, 0].mean() < 1e-3
 
 

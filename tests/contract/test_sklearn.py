@@ -1,4 +1,4 @@
-"""The scikit-learn contract: every check of `parametrize_with_checks`, and its tools at work."""
+"""The scikit-learn contract: all checks of `parametrize_with_checks`, and tools of scikit-learn."""
 
 import numpy as np
 import pandas as pd
@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 import orthoreg as og
 from orthoreg._common.errors import DataWarning
 
-FEW = og.RandomFeatures(40)  # a smaller default: the checks fit it two hundred times
+FEW = og.RandomFeatures(40)  # a smaller default, because the checks fit it two hundred times
 MODELS = [og.OrthoReg(augmentation=FEW), og.OrthoReg(augmentation=og.Zero()), og.STLSQ()]
 TRAINED = og.UniversalODE(8, 1, solver=og.Adam(epochs=30, normalize=True))
 
@@ -39,13 +39,13 @@ def linear_field(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
 
 
 def test_a_scaler_in_front_is_noticed(rng):
-    """It scales states and not the derivatives: an equation of neither."""
+    """A scaler changes states but not derivatives, so the scaled data satisfy neither equation."""
     x, y = linear_field(rng)
     x, y = x * [100, 0.01], y * [100, 0.01]
     plain = og.OrthoReg("poly(1)", og.Zero())
     with pytest.warns(DataWarning, match="as after a StandardScaler.* fit the states as measured"):
         make_pipeline(StandardScaler(), clone(plain)).fit(x, y)
-    # what the warning and the documentation say instead: units need no scaler
+    # the warning and the documentation recommend no scaler
     assert plain.fit(x, y).score(x, y) > 1 - 1e-10
     assert plain.equations() == ["x0' = 10000 x1", "x1' = -0.0001000 x0 - 0.1000 x1"]
 

@@ -1,4 +1,4 @@
-"""What is loaded when: heavy packages wait until they are needed. Each case is a process."""
+"""Heavy packages are imported only when they are needed. Each case runs in a separate process."""
 
 import subprocess
 import sys
@@ -21,7 +21,7 @@ assert og.load("m.orthoreg").equations() == model.equations()
 
 
 def loaded_after(code: str, folder) -> set[str]:
-    """The top-level packages that a fresh interpreter has loaded when it has run `code`."""
+    """Return the top-level packages that a new interpreter has imported after running `code`."""
     report = (
         "\nimport sys; sys.stderr.write(' '.join({name.split('.')[0] for name in sys.modules}))"
     )
@@ -55,7 +55,7 @@ def test_every_part_can_be_named_without_jax(tmp_path):
 
 @pytest.mark.slow  # two compilations
 def test_a_model_from_a_file_simulates_and_trains_in_a_process_of_its_own(tmp_path):
-    """JAX learns of our classes before it first traces one, whoever comes first."""
+    """The classes are registered with JAX before the first trace, in any order of imports."""
     simulate = """
 model = og.load("m.orthoreg")
 assert model.simulate([1.0, 0.0], t).status == "completed"

@@ -1,4 +1,4 @@
-"""Habits of the code base that a machine can watch over."""
+"""Conventions of the code that can be checked automatically."""
 
 import ast
 import importlib

@@ -1,4 +1,4 @@
-"""Changing a state's unit changes the numbers in the equations and nothing else."""
+"""Another unit of a state changes only the numbers in the equations."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ import orthoreg as og
 
 
 def exponents(model: og.OrthoReg) -> np.ndarray:
-    """For each monomial the powers of the two states, read off its name."""
+    """Return the powers of the two states in each monomial, from its name."""
 
     def powers(name: str) -> list[int]:
         found = {"x": 0, "y": 0}
@@ -25,7 +25,7 @@ def exponents(model: og.OrthoReg) -> np.ndarray:
 
 @pytest.fixture(scope="module")
 def runs() -> tuple[np.ndarray, np.ndarray]:
-    """Four runs of a van der Pol-like flow whose cubic term the library lacks."""
+    """Four runs of an oscillator with a cubic term that the library lacks."""
     from scipy.integrate import solve_ivp
 
     times = np.linspace(0, 5, 60)
@@ -45,7 +45,7 @@ def fitted(states: np.ndarray, times: np.ndarray) -> og.OrthoReg:
 
 @pytest.fixture(scope="module")
 def one(runs) -> og.OrthoReg:
-    """The model that the others are compared with."""
+    """The model with which the others are compared."""
     return fitted(*runs)
 
 
@@ -89,7 +89,7 @@ UNITS = [((1e-9, 1e3), 1e-6, 1.0), ((1e6, 1e-6), 1e9, 1e-3), ((1e-12, 1e-3), 1e-
 
 @pytest.fixture(scope="module")
 def circuit():
-    """Times, runs and input of a driven circuit with a resistance that depends on the voltage."""
+    """Return times, runs and input of a driven circuit with a voltage-dependent resistance."""
     from scipy.integrate import solve_ivp
 
     times = np.linspace(0, 12, 160)
@@ -102,7 +102,7 @@ def circuit():
 
 
 def learned(circuit, kind: str, states=(1.0, 1.0), time=1.0, drive=1.0) -> dict:
-    """Coefficients by equation and term, each in units of 1, of a fit in other units."""
+    """Return coefficients by equation and term, in units of 1, of a fit in other units."""
     times, runs, inputs = circuit
     noise = 0.02 * np.random.default_rng(0).normal(size=runs.shape) if kind == "weak" else 0
     data = og.Dataset.from_arrays(

@@ -1,4 +1,4 @@
-"""A default install has no JAX: all that does not train networks works without it."""
+"""Without JAX, everything works except the training of networks."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Equilibria: all roots in a box, their stability, and what linearization cannot decide."""
+"""Equilibria in a box, their stability, and cases that the linearization does not decide."""
 
 import numpy as np
 import pytest
@@ -68,7 +68,7 @@ def test_weak_damping_that_noise_hides_is_not_decided():
     physics = og.Physics(required={"x1": ["x0", "x1"]})
     model = og.OrthoReg("x0 + x1", og.Zero(), physics=physics).fit(z, y)
     (point,) = model.equilibria()
-    assert abs(point.eigenvalues[0].real) > 1e-5  # a sign that is noise
+    assert abs(point.eigenvalues[0].real) > 1e-5  # the sign is due to noise
     assert point.stability == "undecided"
 
 

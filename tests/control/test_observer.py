@@ -1,4 +1,4 @@
-"""Observers: a Kalman filter for linear models, hidden states nearly as well as the true model."""
+"""Observers equal a Kalman filter for linear models, and estimate hidden states accurately."""
 
 from dataclasses import replace
 
@@ -118,7 +118,7 @@ def test_intervals_cover_the_true_velocity_and_innovations_are_white():
 
 
 def test_a_disturbance_is_chosen_where_the_equations_are_not_exact():
-    """A force that the model does not know pushes the oscillator."""
+    """An unknown force pushes the oscillator."""
     model, rng = oscillator()
     step, states = 0.05, [np.array([1.0, 0.0])]
     push = 0.0

@@ -1,4 +1,4 @@
-"""A small table, and how tests write it to a file."""
+"""A small table, and functions that write it to a file."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ CSV = "t,x,v\n" + ROWS
 
 
 def written(folder: Path, content: str | bytes, name: str = "runs.csv") -> Path:
-    """A file of that content."""
+    """Write a file with this content."""
     path = folder / name
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     return path

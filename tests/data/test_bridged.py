@@ -1,4 +1,4 @@
-"""A value that is missing in one column costs that column alone."""
+"""A missing value in a column affects only this column."""
 
 from dataclasses import replace
 

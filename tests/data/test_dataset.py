@@ -1,4 +1,4 @@
-"""`Dataset.from_arrays`: shapes it takes, what it refuses and with which words, what it keeps."""
+"""`Dataset.from_arrays`: accepted shapes, errors and their messages, and stored values."""
 
 import numpy as np
 import pandas as pd
@@ -16,7 +16,7 @@ X = np.column_stack([T**2, np.cos(T)])
 
 
 def with_value(value: float) -> np.ndarray:
-    """X with one wrong entry: row 3, second column."""
+    """X with one wrong entry in row 3, column 2."""
     wrong = X.copy()
     wrong[3, 1] = value
     return wrong

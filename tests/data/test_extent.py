@@ -1,4 +1,4 @@
-"""`Extent` against the whole data at once, however they are cut into chunks."""
+"""`Extent` of chunks equals that of the whole data."""
 
 from unittest import mock
 
@@ -15,7 +15,7 @@ cuts = st.lists(st.integers(1, 199), max_size=6, unique=True).map(sorted)
 
 
 def drawn(seed: int, rows: int = 200) -> np.ndarray:
-    """Columns of very different sizes, far from zero, and a constant one."""
+    """Columns with very different sizes and large means, and a constant column."""
     rng = np.random.default_rng(seed)
     columns = rng.standard_normal((rows, 3)) @ rng.standard_normal((3, 3)) * [1e-3, 1.0, 1e4]
     return np.column_stack([columns + [1.0, -5.0, 3e5], np.full(rows, 7.0)])
@@ -112,7 +112,7 @@ def test_noise_decides_where_a_variable_has_one_sign():
     signed = extent.signed(points, np.array([0.2, 0.0, 0.2, 0.2]))
     assert_array_equal(signed.low, [0.0, -0.1, 0.2, -5.0])
     assert_array_equal(signed.high, [3.0, 3.0, 4.0, 0.0])
-    assert_array_equal(signed.sample, [*points, *points])  # both have a value beyond zero
+    assert_array_equal(signed.sample, [*points, *points])  # both columns have a value beyond zero
     kept = signed.with_signs(points + [[-9.0], [9.0]])
     assert_array_equal(kept, [[0.0, -9.1, 0.0, -14.0], [12.0, 12.0, 13.0, 0.0]])
 

@@ -1,4 +1,4 @@
-"""Runs with a gap in their times, as two recordings that were joined have it."""
+"""Runs with a gap in their times, such as two joined recordings."""
 
 import numpy as np
 import pytest

@@ -1,5 +1,5 @@
-"""Damaged tables, tables that unpack to a large size, and cells at the limits of numbers and times:
-each is refused with an error of the package, by its size before it takes memory."""
+"""Damaged tables, tables that unpack to a large size, and extreme numbers and times are refused
+before they take much memory."""
 
 import bz2
 import gzip
@@ -213,7 +213,7 @@ def test_very_many_lines_without_a_row_are_refused(tmp_path, text):
 
 
 def test_comments_that_look_like_rows_are_left_out_of_large_files_too(tmp_path):
-    """Arrow reads large files; it took such a comment for a row."""
+    """Arrow, which reads large files, must not read such a comment as a row."""
     rows = "".join(f"{label}{k},{k},{k % 9}\n" for k in range(150_000) for label in ("a", "%b"))
     path = written(tmp_path, "run,t,x\n" + rows)
     data = read_table(path, "t", ["x"], comment="%")

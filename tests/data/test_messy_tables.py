@@ -1,4 +1,4 @@
-"""Tables as people have them: each way of being messy is read right, and told."""
+"""Tables in many formats are read correctly, and notes say what was detected."""
 
 import bz2
 import gzip
@@ -22,7 +22,7 @@ from orthoreg import DataError, DataWarning, read_table
 
 
 def with_times(times, header="t") -> str:
-    """The table with other texts as times."""
+    """Return the table with other texts as times."""
     return f"{header};x;v\n" + "".join(
         f"{t};{x};{v}\n" for t, x, v in zip(times, X, V, strict=True)
     )
@@ -138,7 +138,7 @@ def test_every_combination_of_ways_reads_back_to_the_last_bit(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("orthoreg.data.tables._text.LARGE", 0 if is_large else 1 << 30)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DataWarning)  # a state that never changes
+            warnings.simplefilter("ignore", DataWarning)  # a constant state
             data = read_table(path, "t", ["x"])
     assert data.states.ravel().tolist() == cells
     assert data.times.tolist() == [0.125 * i for i in range(len(cells))]
@@ -155,7 +155,7 @@ def test_large_tables_are_left_to_arrow_and_their_faults_still_have_a_line(tmp_p
     group = "".join(f"{'ab'[i // 3]},{i},{i**2}\n" for i in range(6))
     content = f"# rig\nrun,t,x\n\n{group}"
     with monkeypatch.context() as watched:
-        watched.setattr("orthoreg.data.tables._text.collect", None)  # the careful reader
+        watched.setattr("orthoreg.data.tables._text.collect", None)  # the slower built-in reader
         data = read_table(written(tmp_path, content), "t", ["x"], group="run")
         assert data.labels == ("a", "b") and data.states.ravel().tolist() == [0, 1, 4, 9, 16, 25]
         path = written(tmp_path, "t,x\n0,1\n1,NA\n2,\n3,4\n1,7\n")

@@ -1,4 +1,4 @@
-"""Noise, outliers, smoothing and windows are decided once, for all rows or any part of them."""
+"""Noise, outliers, smoothing and windows are decided once, and the same for all rows or a part."""
 
 import pickle
 
@@ -32,7 +32,7 @@ def runs(count=4, rows=200, noise=0.02, positions=False) -> og.Dataset:
 
 @pytest.fixture
 def calls(monkeypatch):
-    """How often each decision is made."""
+    """Counts how often each decision is made."""
     counts = dict.fromkeys(DECISIONS, 0)
 
     def counted(name, function):
@@ -62,7 +62,7 @@ def test_a_search_for_formulas_decides_once(calls):
 
 
 def test_clean_runs_are_not_smoothed(calls):
-    """Windows, outliers and smoothing are for noisy runs, and nobody waits for them otherwise."""
+    """Windows, outliers and smoothing are computed only for noisy runs."""
     og.OrthoReg("poly(1)", og.Zero()).fit(runs(noise=0.0))
     assert calls == {**dict.fromkeys(DECISIONS, 0), "estimate_noise": 1}
 
@@ -127,7 +127,7 @@ def test_a_sample_of_runs_prefers_neither_the_nearest_nor_the_farthest():
 
 
 def test_runs_that_somebody_chose_have_a_plan_of_their_own():
-    """Nothing leaks from the runs for testing into those for training."""
+    """Test runs do not influence the plan of training runs."""
     data = runs(4)
     alone = og.Dataset.from_arrays([run.states for run in data[:2]], data[0].times)
     assert_array_equal(data[:2].plan.noise, alone.plan.noise)
@@ -156,7 +156,7 @@ def test_runs_are_sent_without_their_plan():
 
 
 def test_the_noise_of_a_part_grows_as_that_of_all_runs_does():
-    """Noise proportional to the state: runs with small states have less of it."""
+    """The noise is proportional to the state, so runs with small states have less noise."""
     rng, t = np.random.default_rng(0), np.linspace(0, 30, 600)
     x = [a * (2 + np.column_stack([np.sin(t), np.cos(t)])) for a in (1.0, 0.1, 1.0, 0.1)]
     data = og.Dataset.from_arrays(

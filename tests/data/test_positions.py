@@ -1,4 +1,4 @@
-"""Datasets of positions: which states there are, what is estimated, and what is refused."""
+"""Datasets of positions: their states, estimated velocities, and errors."""
 
 import numpy as np
 import pytest

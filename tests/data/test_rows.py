@@ -1,4 +1,4 @@
-"""`Rows`: parts of them, and rows that are weighted sums over many points."""
+"""`Rows`: subsets of rows, and rows that are weighted sums over many points."""
 
 from dataclasses import replace
 
@@ -12,7 +12,7 @@ from orthoreg.data import Rows, fold_rule, grouping, held_out_rows, outward_fold
 
 
 def windowed(seed: int = 0, points: int = 60, rows: int = 25) -> tuple[Rows, np.ndarray]:
-    """Rows about five neighbouring points each, with weights of both signs; the weights dense."""
+    """Return rows that are weighted sums over five neighbouring points, and the dense weights."""
     rng = np.random.default_rng(seed)
     weights = np.zeros((rows, points))
     for i, first in enumerate(np.linspace(0, points - 5, rows).astype(int)):
@@ -112,7 +112,7 @@ def test_folds_hold_whole_runs_where_there_are_enough():
 
 
 def test_the_last_outward_fold_has_the_runs_that_go_furthest():
-    rows = runs([40] * 12)  # each run goes further than the one before
+    rows = runs([40] * 12)  # each run goes further than the previous one
     fold = outward_fold_rule(rows, 4)(rows)[::40]
     reach = np.abs(rows.variables).max(axis=1).reshape(12, 40).max(axis=1)
     assert reach[fold == 3].min() > reach[fold == 0].max()
@@ -135,7 +135,7 @@ def test_rows_to_validate_with(rows, expected):
 def test_thinning_takes_an_even_share_of_every_run():
     rows = runs([100, 7, 50, 3, 1])
     assert_array_equal(thinned(rows, 161), np.arange(161))
-    kept = thinned(rows, 40)  # every fifth
+    kept = thinned(rows, 40)  # every fifth row
     assert_array_equal(np.bincount(rows.run_of_row[kept], minlength=5)[[0, 2]], [20, 10])
     inside = np.diff(kept[rows.run_of_row[kept] == 0])
     assert_array_equal(inside, [5] * 19)

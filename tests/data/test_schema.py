@@ -1,4 +1,4 @@
-"""What the columns are, written to files and read again."""
+"""Schemas describe the columns and can be written to files."""
 
 import pytest
 
@@ -13,7 +13,7 @@ FULL = Schema(
 def test_a_schema_is_read_as_it_was_written():
     assert Schema.from_dict(FULL.to_dict()) == FULL
     older = {key: value for key, value in Schema(state_names=("x",)).to_dict().items()}
-    del older["clock"]  # files from before time could be an input
+    del older["clock"]  # older files, in which time could not be an input
     assert Schema.from_dict(older) == Schema(state_names=("x",))
 
 

@@ -1,5 +1,4 @@
-"""Faults of tables: mended on request and counted, or named in one sentence with the place and the
-option that helps."""
+"""Faults of tables are repaired on request and counted, or reported with place and option."""
 
 import gzip
 
@@ -26,8 +25,8 @@ def test_rows_without_values_are_left_out_and_counted(tmp_path):
 
 
 def test_sensors_that_write_at_their_own_times_are_filled_in(tmp_path):
-    """Two sensors on a long table, one three times as fast: the slow one is interpolated within
-    its own steps, not over its gap and not beyond its ends."""
+    """Two sensors in a long table have different rates. The slow one is interpolated within its own
+    steps, but not across its gap or beyond its ends."""
     fast = np.arange(0, 24, 0.1).round(1)
     slow = np.r_[0.05:8:0.3, 16.05:22:0.3].round(2)
     rows = [(t, "x", np.sin(t)) for t in fast] + [(t, "y", np.cos(t)) for t in slow]
@@ -183,7 +182,7 @@ def test_what_is_no_table_of_numbers_is_said_with_what_would_help(tmp_path, cont
 )
 @pytest.mark.parametrize("sign", [",", ";"])
 def test_a_mistyped_column_is_the_one_that_is_named(tmp_path, above, sign):
-    """Units and spaces in the header do not make another column, or the time, seem to be absent."""
+    """Units and spaces in the header do not hide a column or the time."""
     head = "time [s],yaw rate [rad/s],steer angle [rad]\n"
     rows = "".join(f"{k},{k % 3},{k % 2}\n" for k in range(5))
     file = written(tmp_path, above + (head + rows).replace(",", sign))

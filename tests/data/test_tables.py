@@ -1,4 +1,5 @@
-"""`read_table` and `write_table`: the same table from every source, faults named by place."""
+"""`read_table` and `write_table` give the same table for every source, and errors name
+the place."""
 
 import numpy as np
 import pandas as pd
@@ -12,7 +13,7 @@ from orthoreg._common.errors import DataError, DataWarning
 from orthoreg.data import write_table
 
 SOURCES = ["csv", "parquet", "pandas", "polars"]
-# two runs with their rows interleaved; "late" comes first
+# the rows of two runs are interleaved, and "late" comes first
 TABLE = dict(
     time=[0.0, 0.0, 0.5, 1.0, 1.5, 3.0],
     x=[1.0, 10.0, 2.0, 20.0, 4.0, 40.0],
@@ -22,7 +23,7 @@ TABLE = dict(
 
 
 def table(tmp_path, source: str, columns: dict):
-    """The columns as that kind of source, as `read_table` takes it."""
+    """Return the columns as an object of this kind."""
     frame = pd.DataFrame(columns)
     if source in ("pandas", "polars"):
         return frame if source == "pandas" else pl.from_pandas(frame)
@@ -57,7 +58,7 @@ def test_every_source_gives_the_same_runs(tmp_path, source):
 
 
 def changed(column: str, row: int, value) -> dict:
-    """TABLE with one cell replaced."""
+    """Return TABLE with one cell replaced."""
     cells = list(TABLE[column])
     cells[row] = value
     return TABLE | {column: [str(c) for c in cells] if isinstance(value, str) else cells}

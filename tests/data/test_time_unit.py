@@ -1,4 +1,4 @@
-"""`time_unit`: the unit of the times in the data, and so of all rates."""
+"""`time_unit` sets the unit of times and therefore of all rates."""
 
 import numpy as np
 import pytest

@@ -28,7 +28,7 @@ def forced_oscillator(seed: int, delay: float = 0.35, noise: float = 0.02) -> og
 def heated_plant(
     seed: int, delay: float = 1.3, *, irregular: bool = False, with_disturbance: bool = False
 ) -> og.Dataset:
-    """x' = (2 u(t - delay) - x)/3 with an input that is held between samples, by exact steps."""
+    """x' = (2 u(t - delay) - x)/3 for an input that is held between samples, by exact steps."""
     rng = np.random.default_rng(seed)
     t = 0.5 * np.arange(300)
     if irregular:
@@ -65,7 +65,8 @@ def delay_equation(slope, history: float, delay: float, until: float, every: int
 
 
 def mackey_glass(seed: int, noise: float = 0.01) -> og.Dataset:
-    """beta = 0.2, gamma = 0.1, n = 10, tau = 17, a row per 1.02 after a transient."""
+    """Return rows of the Mackey-Glass equation (beta = 0.2, gamma = 0.1, n = 10, tau = 17) after a
+    transient."""
     t, x = delay_equation(lambda x, p: 0.2 * p / (1 + p**10) - 0.1 * x, 0.8, 17.0, 700.0, 60)
     t, x = t[t >= 200] - 200, x[t >= 200]
     x = x + noise * x.std() * np.random.default_rng(seed).standard_normal(len(x))

@@ -18,6 +18,6 @@ def test_a_dead_time_is_named(data: og.Dataset):
 @pytest.mark.parametrize("seed", range(3))
 def test_no_dead_time_without_one(seed: int):
     for data in (forced_oscillator(seed, delay=0.0), heated_plant(seed, delay=0.0)):
-        for library in ("poly(1)", "u + 1"):  # a wrong library too
+        for library in ("poly(1)", "u + 1"):  # also for a wrong library
             summary = og.OrthoReg(library, og.Zero()).fit(data).summary(data)
             assert "dead-time" not in [item.code for item in summary.advice]

@@ -54,7 +54,7 @@ def test_columns_have_earlier_values_and_rows_without_history_are_left_out():
 
 
 def test_held_inputs_keep_impulse_and_moment_of_each_step():
-    """The mean of a step that falls within a step between rows is exact, and so is its moment."""
+    """If a step of the input falls between two rows, its mean and its moment are exact."""
     t = np.array([0.0, 1.0, 2.5, 3.0, 4.2, 5.0, 6.0, 7.5])
     u = np.array([0.0, 0.0, 2.0, 2.0, -1.0, -1.0, -1.0, 0.0])
     data = og.Dataset.from_arrays(
@@ -102,7 +102,7 @@ def test_the_method_of_steps_against_the_exact_solution():
         )
     exact = model.simulate([1.0], t, history=lambda s: np.cos(np.pi / 2 * s))
     assert wave.completed and exact.completed
-    assert np.abs(exact.x[:, 0] - x).max() > 0.1  # the history counts
+    assert np.abs(exact.x[:, 0] - x).max() > 0.1  # the history matters
 
 
 def test_an_input_without_delay_is_the_input():

@@ -1,4 +1,4 @@
-"""Fits with delays: values, terms, intervals, files, and what is refused."""
+"""Fits with delays: values, terms, intervals, files and errors."""
 
 from pathlib import Path
 
@@ -65,7 +65,7 @@ def test_dead_time_of_a_plant_with_a_held_input(options: dict):
 
 
 def test_a_short_dead_time():
-    """A fifth of the time between rows."""
+    """The delay is a fifth of the time between rows."""
     model = og.OrthoReg(LIBRARY).fit(heated_plant(0, delay=0.1))
     assert terms_of(model) == [{"x", "u(t - tau)"}]
     assert model.parameters_["tau"] == pytest.approx(0.1, abs=0.03)
@@ -139,7 +139,7 @@ def test_other_data_and_new_inputs():
     later = model.simulate([0.0, 0.0], t, u=lambda s: float(s >= -1))
     np.testing.assert_allclose(sampled.x, later.x, atol=1e-6)
     before = t < model.parameters_["tau"]
-    assert np.abs(function.x[before]).max() < 1e-9  # nothing happens within the dead time
+    assert np.abs(function.x[before]).max() < 1e-9  # the state is constant within the dead time
 
 
 def test_exports_write_the_delay_or_refuse(tmp_path: Path):

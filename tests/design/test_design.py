@@ -1,4 +1,5 @@
-"""Designed experiments: information by independent differences, and what the runs then teach."""
+"""Designed experiments: the information equals finite differences, and runs have the expected
+effect."""
 
 import csv
 import json
@@ -215,7 +216,7 @@ def swung(start, times, noise, seed):
 
 
 def test_rivals_that_the_data_do_not_separate_are_separated():
-    """Small swings do not tell sin(theta) from theta; large ones do."""
+    """Small swings do not distinguish sin(theta) from theta, but large ones do."""
     t = 0.05 * np.arange(120)
     runs = [swung([0.2, 0.0], t, 0.004, seed) for seed in range(2)]
     data = og.Dataset.from_arrays(runs, t, names=["theta", "omega"])

@@ -26,7 +26,7 @@ def test_orthogonal_terms_have_condition_one(seed, columns):
 
 @given(seeds, st.floats(1e-3, 1.0))
 def test_condition_number_is_that_of_the_matrix_with_unit_columns(seed, distance):
-    """The last term is a sum of two others but for noise; units differ."""
+    """The last term is the sum of two others plus noise, and the terms have different units."""
     rng = np.random.default_rng(seed)
     Phi = rng.standard_normal((200, 5))
     Phi[:, 4] = 2 * Phi[:, 0] - 3 * Phi[:, 2] + distance * rng.standard_normal(200)

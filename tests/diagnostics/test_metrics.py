@@ -1,4 +1,4 @@
-"""Scores against scikit-learn, by hand and in their limits."""
+"""Metrics compared with scikit-learn, with values computed by hand, and with their limits."""
 
 import math
 
@@ -23,7 +23,7 @@ from orthoreg.simulation import Rollout, Status
 
 seeds = st.integers(0, 10_000)
 THRESHOLDS = (1e-3, 0.045)
-"""The paper's and that of STLSQ."""
+"""The thresholds of the paper and of STLSQ."""
 
 
 def pair(seed: int, columns: int = 3) -> tuple[np.ndarray, np.ndarray]:
@@ -54,7 +54,7 @@ def test_normalized_mse_by_hand():
     true = np.array([[10.0, 0.0], [0.0, 0.1]])
     assert normalized_mse(true, true) == 0.0
     assert normalized_mse(0 * true, true) == 1.0
-    # one norm for all components: a small one that is wrong by its own size hardly counts
+    # all components have one norm, so a wrong small component hardly counts
     assert normalized_mse(true * [[1.0, 2.0]], true) == pytest.approx(0.01 / 100.01)
     zeros = np.zeros((2, 2))
     assert normalized_mse(zeros, zeros) == 0.0 and normalized_mse(true, zeros) == 50.005
@@ -83,10 +83,10 @@ def test_support_scores_by_hand():
     truth = np.array([[False, True, False], [True, True, False]])
     coefficients = np.array([[0.2, -0.9, 0.0], [0.0, 0.5, 1e-3]])
     assert support_scores(coefficients, truth, 1e-3) == SupportScores(2 / 3, 2 / 3, 2 / 3, 3)
-    # dust and one true term fall below the higher threshold
+    # small coefficients and a true term are below the higher threshold
     found = support_scores(coefficients, truth, 0.6)
     assert found == SupportScores(1.0, 1 / 3, 0.5, 1)
-    # 0 asks for the terms that are not exactly zero
+    # at the threshold 0, all nonzero terms count
     assert support_scores(coefficients, truth, 0.0) == SupportScores(0.5, 2 / 3, 4 / 7, 4)
 
 

@@ -1,5 +1,5 @@
-"""Small interpreters of the source that models are exported as, for where the language is not at
-hand. Each reads one language by its own rules, line by line, and knows nothing of the writer."""
+"""Small interpreters of exported source code, for languages that may not be installed. Each reads
+one language line by line, independently of the exporter."""
 
 import re
 
@@ -15,17 +15,17 @@ FUNCTIONS = {
 
 
 def smaller(first, *second):
-    """min of one vector, or of two numbers or vectors."""
+    """Return the minimum of a vector, or of two numbers or vectors."""
     return np.minimum(first, second[0]) if second else np.min(first)
 
 
 def from_one(text):
-    """z[3] counted from one as z[2]; ranges and other brackets stay."""
+    """Convert z[3], counted from one, to z[2]; ranges and other brackets do not change."""
     return re.sub(r"(\w)\[(\d+)\]", lambda found: f"{found[1]}[{int(found[2]) - 1}]", text)
 
 
 def julia(source):
-    """`vector_field` of the exported Julia."""
+    """Return `vector_field` of the exported Julia code."""
     scope = dict(FUNCTIONS, min=smaller, max=np.maximum)
     constants = re.findall(r"^const (\w+) = (.*?)(?=^const|^function)", source, re.M | re.S)
     for name, text in constants:
@@ -60,7 +60,7 @@ def julia(source):
 
 
 def modelica(source):
-    """`vectorField` of the exported Modelica model."""
+    """Return `vectorField` of the exported Modelica model."""
     scope = dict(FUNCTIONS, min=smaller, max=np.maximum)
     for name, text in re.findall(r"constant Real (\w+)\[[\d, ]+\] = (.*?);", source, re.S):
         scope[name] = np.array(eval(text.replace("{", "[").replace("}", "]"), {}))

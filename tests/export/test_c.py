@@ -1,4 +1,4 @@
-"""The exported C function predicts what the model predicts."""
+"""The exported C function returns the predictions of the model."""
 
 import ctypes
 import shutil
@@ -17,12 +17,12 @@ COMPILER = shutil.which("gcc") or shutil.which("cc")
 pytestmark = pytest.mark.skipif(COMPILER is None, reason="there is no C compiler")
 
 X = np.random.default_rng(0).uniform(0.1, 0.9, (200, 2))
-FAR = np.vstack([X, 1.5 * X - 0.2, 4 * X - 2])  # the last of them lie far beyond the data
+FAR = np.vstack([X, 1.5 * X - 0.2, 4 * X - 2])  # the last rows are far beyond the data
 SLOPES = np.column_stack([2 - 3 * X[:, 1] + 0.3 * np.cos(9 * X[:, 0]), -X[:, 0] * X[:, 1]])
 
 
 def compiled(source, folder):
-    """The function of the exported file as one of arrays (N, V) -> (N, n)."""
+    """Return the function of the exported file for arrays (N, V) -> (N, n)."""
     (folder / "field.c").write_text(source, encoding="utf-8")
     strict = "-std=c99 -pedantic -Wall -Wextra -Wshadow -Werror -O1 -shared -fPIC".split()
     done = subprocess.run(

@@ -1,4 +1,4 @@
-"""Fitted models as text, SymPy and stand-alone Python, under any names."""
+"""Fitted models as text, SymPy and stand-alone Python code, with any names."""
 
 import builtins
 import re
@@ -27,7 +27,7 @@ def fitted(names=("x", "y"), slopes=SLOPES, library=None, augmentation=WITH_RESI
 
 
 def executed(source):
-    """The function of the exported module, run where nothing but NumPy can be imported."""
+    """Return the function of the exported module, which may only import NumPy."""
 
     def import_numpy(name, *rest, **named):
         assert name == "numpy", f"imports {name}"

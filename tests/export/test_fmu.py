@@ -1,4 +1,4 @@
-"""`to_fmu()`: a unit that another simulator runs as the model does."""
+"""`to_fmu()`: another simulator gives the same results as the model."""
 
 import shutil
 import zipfile

@@ -1,4 +1,4 @@
-"""`to_jax()`: a pure function with the model's values, gradients and parameters."""
+"""`to_jax()`: a pure function with the values, gradients and parameters of the model."""
 
 from typing import Any
 

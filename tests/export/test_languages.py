@@ -1,4 +1,4 @@
-"""Models as source in other languages predict what they predict here."""
+"""Exported source code in other languages returns the predictions of the model."""
 
 import pickle
 import re
@@ -22,7 +22,9 @@ from orthoreg.terms._expression import FUNCTIONS
 
 OCTAVE = shutil.which("octave-cli") or shutil.which("octave")
 X = np.random.default_rng(0).uniform(0.1, 0.9, (100, 2))
-FAR = np.vstack([X[::10], 1.5 * X[::10] - 0.2, 4 * X[::10] - 2])  # the last ones beyond the data
+FAR = np.vstack(
+    [X[::10], 1.5 * X[::10] - 0.2, 4 * X[::10] - 2]
+)  # the last rows are beyond the data
 SLOPES = np.column_stack([2 - 3 * X[:, 1] + 0.3 * np.cos(9 * X[:, 0]), -X[:, 0] * X[:, 1]])
 FORMULAS = [
     *(f"{name}(a - b)" for name in ("sin", "abs", "sign", "heaviside", "arctan", "exp")),
@@ -70,7 +72,7 @@ def case(request):
 
 
 def in_octave(source, rows, folder):
-    """The function that Octave makes of the exported file, at these rows."""
+    """Return the results of Octave for the exported file at these rows."""
     (folder / "vector_field.m").write_text(source, encoding="utf-8")
     np.savetxt(folder / "rows.txt", rows, fmt="%.17g")
     (folder / "run_rows.m").write_text(
@@ -329,7 +331,7 @@ FORMULA = st.recursive(
 def test_any_formula_has_the_values_of_numpy_in_every_language(formula):
     try:
         term = parse(formula, ["a", "b"])
-    except FormulaError:  # a constant part that has no finite value
+    except FormulaError:  # a constant part without a finite value
         assume(False)
         raise
     features = FeatureMap(("a", "b"), (term,), ((True,),))

@@ -1,4 +1,4 @@
-"""LaTeX that LaTeX and matplotlib can set, under any names."""
+"""LaTeX and matplotlib can typeset the equations, with any names."""
 
 import numpy as np
 import pytest
@@ -65,7 +65,7 @@ def test_every_name_can_be_set(name):
 
 
 def test_an_ampersand_is_escaped_for_latex():
-    assert latex_name("a&b") == r"\mathrm{a\&b}"  # which matplotlib alone does not know
+    assert latex_name("a&b") == r"\mathrm{a\&b}"  # a command that only matplotlib does not know
 
 
 def test_lines_have_the_order_and_the_digits_of_the_equations():

@@ -1,4 +1,4 @@
-"""Equations as MathML: well formed, complete, and names run no code."""
+"""Equations as MathML are well formed and complete, and names cannot run code."""
 
 from xml.etree import ElementTree
 
@@ -13,7 +13,7 @@ SPACE = "{http://www.w3.org/1998/Math/MathML}"
 
 
 def read(text: str) -> ElementTree.Element:
-    """The element, by a parser that refuses what is not well formed."""
+    """Parse the text with a parser that rejects MathML that is not well formed."""
     return ElementTree.fromstring(text)
 
 

@@ -1,4 +1,4 @@
-"""Equations with several derivatives, typeset as they were written."""
+"""Equations with several derivatives are typeset as they were written."""
 
 import numpy as np
 from scipy.integrate import solve_ivp
@@ -31,7 +31,7 @@ def test_a_relation_has_both_accelerations_on_its_left():
 
 
 def test_a_report_has_its_terms_apart():
-    """So that they wrap where there is little room."""
+    """The parts can wrap on narrow screens."""
     first, second = equations_of(coupled_masses(), coupled_masses().summary())
     assert "cos" in first.left and len(first.terms) == len(second.terms) == 1
     assert "−" in first.terms[0].math

@@ -1,4 +1,4 @@
-"""Formulas inside sentences become MathML; everything else stays text, escaped."""
+"""Formulas inside sentences become MathML, and other text is escaped."""
 
 import re
 

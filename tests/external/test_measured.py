@@ -1,4 +1,4 @@
-"""Data that others measured or published. Needs the folder named by ORTHOREG_DATA."""
+"""Tests on measured or published data, in the folder that ORTHOREG_DATA names."""
 
 import os
 from pathlib import Path
@@ -18,7 +18,7 @@ pytestmark = [
 
 @pytest.mark.slow
 def test_published_pendulum_is_found_with_defaults_and_forecast():
-    """theta'' = -1.0966 sin theta - 0.2 theta', half a second between samples."""
+    """theta'' = -1.0966 sin theta - 0.2 theta', with samples every half second."""
     frame = pd.read_csv(DATA / "aphynity_pendulum.csv")
     train, test = (
         og.read_table(frame[frame.split == split], "t", ["theta", "omega"], group="traj")
@@ -31,11 +31,11 @@ def test_published_pendulum_is_found_with_defaults_and_forecast():
     assert not any(found.values())
     forecasts = model.forecast(test)
     errors = [(f.x - run.states) ** 2 for f, run in zip(forecasts, test, strict=True)]
-    assert np.log10(np.mean(errors)) < -6  # a neural ODE is published with -2.84
+    assert np.log10(np.mean(errors)) < -6  # the published result of a neural ODE is -2.84
 
 
 def test_lynx_and_hare_rates_agree_with_a_bayesian_fit():
-    """Stan's posterior means: 0.55, 0.028, 0.80, 0.024."""
+    """The posterior means of Stan are 0.55, 0.028, 0.80 and 0.024."""
     data = og.read_table(DATA / "lynx_hare_1900_1920.csv", "t", ["hare", "lynx"])
     library = og.PerState(
         {"hare": og.Terms(["hare", "hare*lynx"]), "lynx": og.Terms(["lynx", "hare*lynx"])}
@@ -60,7 +60,7 @@ def test_lynx_and_hare_need_no_residual_and_are_forecast_without_explosion():
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["", "_noisy"])
 def test_the_capacitance_of_a_circuit_is_found_with_its_interval(kind):
-    """v_c' = i_l / C with C = 270 nF, time in microseconds."""
+    """v_c' = i_l / C with C = 270 nF and times in microseconds."""
     frame = pd.read_csv(DATA / "rlc_saturating.csv")
     frame = frame[frame.run < 2][["run", "t", f"v_c{kind}", f"i_l{kind}", "v_in"]]
     frame.columns = ["run", "t", "v_c", "i_l", "v_in"]
@@ -74,7 +74,7 @@ def test_the_capacitance_of_a_circuit_is_found_with_its_interval(kind):
 
 @pytest.mark.slow
 def test_the_published_pendulum_with_its_structure_given():
-    """omega0^2 = 1.0966 is told to be g/L, and theta' = omega; the damping is left to be found."""
+    """omega0^2 = 1.0966 is given as g/L, and theta' = omega is given. The damping must be found."""
     frame = pd.read_csv(DATA / "aphynity_pendulum.csv")
     data = og.read_table(frame[frame.split == "train"], "t", ["theta", "omega"], group="traj")
     physics = og.Physics(
@@ -89,8 +89,8 @@ def test_the_published_pendulum_with_its_structure_given():
 
 
 def test_an_epidemic_whose_susceptibles_nobody_counted():
-    """S' = -beta S I / N has the solution S = S(0) exp(-beta J / N) with J' = I, which the counts
-    give. Published: beta 1.79, gamma 0.456; N = 763, of whom 3 were ill at first."""
+    """S' = -beta S I / N has the solution S = S(0) exp(-beta J / N) with J' = I. Published values
+    are beta 1.79 and gamma 0.456, with N = 763 and I(0) = 3."""
     frame = pd.read_csv(DATA / "boarding_school_flu_1978.csv")
     ill, days = frame.in_bed.to_numpy(float), frame.t.to_numpy(float)
     total = np.concatenate([[0.0], np.cumsum((ill[1:] + ill[:-1]) / 2)])
@@ -116,8 +116,8 @@ DOUBLE_PENDULUM = [
 
 @pytest.mark.slow
 def test_a_real_double_pendulum_from_its_angles_with_nothing_told():
-    """Both equations of motion, each with both accelerations, and forecasts of a second within
-    1.5 times the errors of the authors' fitted model."""
+    """Both equations contain both accelerations. Forecasts over a second are within 1.5 times the
+    errors of the authors' model."""
     frame = pd.read_csv(DATA / "double_pendulum.csv")
     swings = frame[frame.split == "train"]
     swings = swings[swings.run.isin(swings.run.unique()[::2])]
@@ -141,8 +141,8 @@ def test_a_real_double_pendulum_from_its_angles_with_nothing_told():
 
 @pytest.mark.slow
 def test_a_real_double_pendulum_with_its_mass_matrix_from_angles_alone():
-    """The authors' ratios within 1%, and forecasts of a second within 1.5 times their errors;
-    of friction the interval says how little is known."""
+    """The authors' ratios are estimated within 1%, and forecasts over a second are within 1.5 times
+    the authors' errors. The interval of the friction is wide."""
     frame = pd.read_csv(DATA / "double_pendulum.csv")
     train, test = (
         og.read_table(frame[frame.split == split], "t", positions=["theta1", "theta2"], group="run")

@@ -1,4 +1,4 @@
-"""Runs of known systems, by Runge and Kutta's fourth order, and parts of them left out."""
+"""Runs of known systems by Runge-Kutta steps, with some columns left out."""
 
 from functools import cache
 
@@ -12,10 +12,8 @@ LIBRARY = og.Polynomial(2) + og.Fourier(1)
 
 
 def runs_of(slope, starts, end, rows, names, *, inputs=None, noise=0.0, keep=None, seed=0):
-    """A dataset of runs from the starts; `inputs(t)` drives them, `keep` are the columns given.
-
-    Noise is relative to each state's standard deviation.
-    """
+    """Return runs from the starts. `inputs(t)` drives them, and `keep` names the columns that are
+    given. Noise is relative to the standard deviation of each state."""
     times = np.linspace(0, end, rows)
     fine = 8
     x = np.array(starts, dtype=float)
@@ -43,7 +41,7 @@ def runs_of(slope, starts, end, rows, names, *, inputs=None, noise=0.0, keep=Non
 
 
 def with_input(data, values, name="u"):
-    """The same runs with an input column, the values at their times."""
+    """Return the same runs with the values at their times as an input column."""
     columns = [values(run.times)[:, None] for run in data]
     return og.Dataset.from_arrays(
         [run.states for run in data], [run.times for run in data], columns,
@@ -87,7 +85,7 @@ SWINGS = starts(6, [-2, -1], [2, 1])
 
 
 def observed(data):
-    """What diagnoses look at."""
+    """Returns the data that diagnoses examine."""
     motion = motion_of(data, og.Automatic())
     assert motion is not None
     return of_motion(motion)
@@ -98,7 +96,7 @@ def swings(**options):
 
 
 def forced(**options):
-    """Without its input."""
+    """Return the data without the input."""
     begin = starts(5, [-1, -1], [1, 1])
     return runs_of(driven, begin, 20, 300, ["x", "v"], inputs=two_tones, **options)
 
@@ -131,5 +129,5 @@ COMPLETE = {
 
 @cache
 def complete(name):
-    """The runs of one of them, made once."""
+    """Return the runs of a system, simulated once."""
     return COMPLETE[name]()

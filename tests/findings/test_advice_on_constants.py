@@ -1,4 +1,4 @@
-"""Advice for models whose libraries have numbers inside their terms."""
+"""Advice on models with constants inside terms."""
 
 import numpy as np
 from scipy.integrate import solve_ivp
@@ -7,7 +7,7 @@ import orthoreg as og
 
 
 def test_a_library_with_constants_inside_its_terms_gets_advice():
-    """A larger library is tried with the constants as the model has them."""
+    """Larger libraries are tried with the constants of the model."""
     rng, times = np.random.default_rng(0), np.linspace(0, 12, 200)
 
     def slope(_: float, x: np.ndarray) -> list[float]:

@@ -1,4 +1,4 @@
-"""Forecasts that cannot last."""
+"""Diagnosis of chaotic systems, which cannot be forecast for long times."""
 
 import numpy as np
 import pytest
@@ -37,8 +37,8 @@ def test_short_runs_of_lorenz_can_be_forecast(wings):
 @pytest.mark.parametrize(
     ("matrix", "start"),
     [
-        ([[0, 1, 0], [-1, 0, 0], [0, 0, -0.1]], [1.0, 0.0, 1.0]),  # swings
-        ([[0.5, 0, 0], [0, 0.4, 0], [0, 0, 0.3]], [1.0, 1.0, 1.0]),  # grows, and forecasts with it
+        ([[0, 1, 0], [-1, 0, 0], [0, 0, -0.1]], [1.0, 0.0, 1.0]),  # oscillates
+        ([[0.5, 0, 0], [0, 0.4, 0], [0, 0, 0.3]], [1.0, 1.0, 1.0]),  # grows, and so do forecasts
         ([[-0.5, 5, 0], [0, -0.5, 5], [0, 0, -0.5]], [0.0, 0.0, 1.0]),  # grows before it decays
     ],
 )
@@ -60,4 +60,4 @@ def test_the_periodic_regime_of_lorenz_is_not_chaotic():
 
 def test_planes_are_never_chaotic():
     data = complete("predators")
-    assert chaotic(lambda z: 1 / 0, data, 0.1) is None  # the field is not even asked
+    assert chaotic(lambda z: 1 / 0, data, 0.1) is None  # the field is not evaluated

@@ -1,4 +1,4 @@
-"""Too few rows, and noise."""
+"""Diagnosis of too few rows and of noise."""
 
 import warnings
 
@@ -102,7 +102,7 @@ def test_large_data_are_cut_to_whole_stretches(runs, rows):
     assert 1000 <= some.n_samples <= 4000 and len(origin) == some.n_runs
     np.testing.assert_allclose(np.diff(some.times)[np.diff(some.run_of_row) == 0], 0.1)
     assert len(set(some.labels)) == origin.max() + 1 == min(runs, len(set(some.labels)))
-    if runs == 1:  # from all over the run
+    if runs == 1:  # rows from the whole run
         assert some.times.min() == 0 and some.times.max() == times[-1]
 
 
@@ -113,7 +113,7 @@ def test_runs_that_are_too_short_have_no_motion():
 
 def test_given_derivatives_are_taken_as_they_are():
     rng = np.random.default_rng(0)
-    x = rng.uniform(-1, 1, (400, 2))  # rows in no order
+    x = rng.uniform(-1, 1, (400, 2))  # rows in random order
     data = og.Dataset.from_arrays(x, 0.1, derivatives=-x)
     motion = motion_of(data, og.Automatic())
     assert np.array_equal(motion.slopes, -x)

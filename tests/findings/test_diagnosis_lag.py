@@ -1,4 +1,4 @@
-"""A velocity column that does not belong to the same time as its position."""
+"""Diagnosis of a velocity column that lags behind its position."""
 
 import numpy as np
 import pytest

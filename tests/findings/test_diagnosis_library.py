@@ -1,4 +1,4 @@
-"""A larger library that lowers the held-out error."""
+"""Diagnosis of a library that lacks terms."""
 
 import numpy as np
 import pytest
@@ -36,7 +36,7 @@ def test_a_cubic_that_a_sine_imitates_is_found_as_well():
         samples.targets[:, 1:],
         folds(samples, FOLDS),
     )
-    assert imitated < 0.1  # by terms that cancel, which no selection chooses
+    assert imitated < 0.1  # by cancelling terms, which no selection chooses
     found = larger_library(seen, LIBRARY, [1])
     assert found.text == "poly(3)+fourier(1)" and found.after < 1e-3 < 0.5 < found.before
 

@@ -1,4 +1,4 @@
-"""A forgotten input, state or parameter."""
+"""Diagnosis of a missing input, state or parameter."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ def found(data):
 
 
 def pushed(noise=0.0):
-    """Six runs with an input of their own each, which is not given."""
+    """Return six runs, each with its own input, which is not given."""
     rng = np.random.default_rng(0)
     phases, speeds = rng.uniform(0, 6, 6), rng.uniform(0.7, 3, 6)
 
@@ -61,7 +61,8 @@ def test_a_library_that_lacks_a_term_is_no_missing_column(noise):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_sparse_runs_of_a_curved_law_are_no_missing_column(seed):
-    """Five runs of growth with inhibition are far apart where the rates are strongly curved."""
+    """Five runs of growth with inhibition are far apart, and the rates between them are strongly
+    curved."""
     rng = np.random.default_rng(seed)
 
     def growth(t, z):

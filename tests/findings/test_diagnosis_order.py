@@ -1,4 +1,4 @@
-"""Second order: only positions were given."""
+"""Diagnosis of second-order systems of which only positions are given."""
 
 import re
 
@@ -104,7 +104,7 @@ def test_many_positions_that_never_come_near_each_other(kept, expected):
 
 
 def test_a_voltage_that_jumps_with_the_current_is_no_position():
-    """The advice would lead to forecasts that explode: jumps are no motion of second order."""
+    """The rates jump, so second order would lead to forecasts that explode."""
     rng = np.random.default_rng(0)
     runs, inputs, times = [], [], np.arange(600.0)
     for _ in range(3):

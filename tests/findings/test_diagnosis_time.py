@@ -1,4 +1,4 @@
-"""A forcing that is not among the columns."""
+"""Diagnosis of a forcing that is not among the columns."""
 
 import re
 
@@ -84,7 +84,7 @@ def test_a_library_that_explains_as_much_is_preferred():
 
 
 def test_one_orbit_that_a_missing_term_shapes_is_no_forcing():
-    """Noise hides that its states determine its motion; time would explain it as well."""
+    """Because of noise, time explains the motion as well as the states do."""
 
     def tumbling(t, x):
         spin = 4.2 * np.sin(x[1]) ** 2 + np.cos(x[1]) ** 2

@@ -1,4 +1,4 @@
-"""The JSON of findings is what `schema.json` describes: no field more, no field less."""
+"""The JSON of findings has exactly the fields of `schema.json`."""
 
 import json
 from dataclasses import fields
@@ -55,7 +55,7 @@ def test_every_field_is_in_the_schema():
 def test_findings_of_runs_follow_the_schema(noise):
     data = oscillator(noise)
     model = og.OrthoReg("poly(2)").fit(data)
-    check(model.summary())  # of the fit alone
+    check(model.summary())  # of a fit without data
     check(model.summary(data))
 
 
@@ -69,7 +69,7 @@ def test_findings_of_rows_of_positions_and_of_baselines_follow_the_schema():
     rng = np.random.default_rng(0)
     x = rng.uniform(9, 11, (200, 1))
     rows = og.OrthoReg("poly(1)", og.Zero()).fit(x, 9 - x + 0.1 * rng.standard_normal((200, 1)))
-    assert rows.summary(x, 9 - x).correlations  # an offset and a slope far from zero
+    assert rows.summary(x, 9 - x).correlations  # an offset and a slope, far from zero
     check(rows.summary(x, 9 - x))
     swing = oscillator(0.01)
     check(og.STLSQ(0.1, og.Polynomial(1)).fit(swing).summary(swing))

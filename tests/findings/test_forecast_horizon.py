@@ -1,4 +1,4 @@
-"""Forecasts of chaotic systems state the time until which they are predictions."""
+"""Forecasts of chaotic systems state the time up to which they are predictions."""
 
 import json
 
@@ -15,7 +15,7 @@ START = [1.0, 1.0, 20.0]
 
 
 def lorenz(duration):
-    """Times and states of the Lorenz system."""
+    """Return times and states of the Lorenz system."""
     times = np.linspace(0, duration, round(100 * duration) + 1)
 
     def slope(_, x):
@@ -27,7 +27,7 @@ def lorenz(duration):
 
 @pytest.fixture(scope="module", params=[0.0, 0.02])
 def chaotic(request):
-    """A model of ten seconds of the Lorenz system, clean or with 2% noise, and its data."""
+    """A model fitted to ten seconds of the Lorenz system, clean or with 2% noise, and its data."""
     times, states = lorenz(10)
     noise = request.param * states.std(axis=0)
     states = states + noise * np.random.default_rng(0).standard_normal(states.shape)
@@ -42,7 +42,9 @@ def test_long_simulations_name_their_horizon(chaotic):
     until = rollout.reliable_until
     assert rollout.completed and f"after t = {until:.3g}" in rollout.message
     errors = np.linalg.norm(rollout.x - truth, axis=1) / np.linalg.norm(truth.std(axis=0))
-    assert errors[times <= until].max() < 0.3  # true until then, and not much longer
+    assert (
+        errors[times <= until].max() < 0.3
+    )  # the forecast is accurate up to this time, and not much longer
     assert errors[times <= 4 * until].max() > 0.3
 
 

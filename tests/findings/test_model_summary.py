@@ -1,4 +1,4 @@
-"""`model.summary(data)`: whole summaries of fitted models."""
+"""`model.summary(data)`: complete summaries of fitted models."""
 
 import warnings
 
@@ -31,7 +31,8 @@ def codes(summary):
 
 
 def summary_of(data, *, forecasts=(), **options):
-    """Of the default without a residual; forecasts, which are compiled, only where asked for."""
+    """Return the summary of a default model without a residual. Forecasts are made only
+    on request."""
     model = og.OrthoReg(augmentation=ALONE, **options).fit(data)
     return model.summary(data, forecasts=None if forecasts is None else list(forecasts))
 
@@ -64,7 +65,7 @@ DEFECTS = {
 @pytest.mark.parametrize("code", DEFECTS)
 def test_each_defect_is_advised_on_first(code):
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that rows are few may be warned of by fit itself
+        warnings.simplefilter("ignore")  # `fit` itself may warn about few rows
         summary = summary_of(DEFECTS[code]())
     assert codes(summary)[0] == code and set(codes(summary)) <= set(CODES)
     assert all(one.text.endswith(".") for one in summary.advice)
@@ -112,7 +113,7 @@ def test_a_state_that_never_changes_is_no_failure():
 
 
 def test_the_model_is_judged_where_the_data_are_others():
-    """Its own coefficients count, not those that the new data would give."""
+    """The advice uses the coefficients of the model, not those of the new data."""
     model = og.OrthoReg(og.Polynomial(1), ALONE).fit(complete("spiral"))
     faster = runs_of(lambda t, x: [-0.3 * x[0] + 3 * x[1], -3 * x[0] - 0.3 * x[1]],
                      starts(3, [-2, -2], [2, 2]), 8, 150, ["a", "b"])  # fmt: skip

@@ -1,4 +1,4 @@
-"""A residual that the equations need, though what they leave without it is small."""
+"""A residual that the equations need is reported even if their misfit is small."""
 
 import numpy as np
 import pytest
@@ -15,13 +15,13 @@ def left(systematic, chance=1e-6):
 def test_two_models_are_compared_below_what_a_single_one_is_judged_by():
     assert left(3e-4).is_explained_by(left(2e-5)) and not left(3e-4).exceeds_noise
     assert not left(3e-4).is_explained_by(left(2e-4))  # hardly better
-    assert not left(5e-5).is_explained_by(left(1e-6))  # what files round away
+    assert not left(5e-5).is_explained_by(left(1e-6))  # differences that files round away
     assert not left(3e-4, chance=4e-4).is_explained_by(left(2e-5))  # noise
 
 
 @pytest.mark.slow
 def test_a_sine_that_imitates_a_cube_is_not_called_right():
-    """Many clean rows: the equations are off by 0.03% of the motion, and wrong."""
+    """The rows are many and clean, and the equations are wrong by 0.03% of the motion."""
     t = np.arange(0, 250, 0.01)
 
     def duffing(_, z):

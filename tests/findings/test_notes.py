@@ -1,4 +1,4 @@
-"""Notes on what the residual holds and which terms depend on each other."""
+"""Notes on what the residual represents and which terms depend on each other."""
 
 import numpy as np
 import pytest

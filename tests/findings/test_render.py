@@ -1,4 +1,4 @@
-"""What a summary prints: its tables say what is known, and names are no markup."""
+"""Printed summaries: tables show what is known, and names are not interpreted as markup."""
 
 import io
 import math
@@ -49,7 +49,7 @@ def printed(part: Any, width: int = 120) -> list[str]:
 
 
 def section(text: str, title: str) -> list[str]:
-    """The lines below a heading, up to an empty one."""
+    """Return the lines below a heading, up to the next empty line."""
     lines = text.splitlines()
     below = lines[lines.index(title) + 1 :]
     return below[: below.index("")] if "" in below else below
@@ -148,7 +148,7 @@ def test_the_error_by_number_of_terms_is_a_sparkline():
         ["equation", "0", "to", "2", "terms", "in", "use", "error", "least"],
         ["x'", "█▁▅", "1", "0.01", "0.01"],
     ]
-    elsewhere = replace(PATH, used=None)  # trajectories chose other terms
+    elsewhere = replace(PATH, used=None)  # trajectories selected other terms
     assert section(str(replace(SUMMARY, paths=(elsewhere,))), TITLE)[1].split()[2:4] == ["-", "-"]
     assert TITLE not in str(SUMMARY)
 

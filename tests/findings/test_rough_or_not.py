@@ -1,4 +1,4 @@
-"""Whether an equation whose misfit exceeds the noise is rough or wrong, by trajectories."""
+"""Trajectories decide whether an equation whose misfit exceeds the noise is rough or wrong."""
 
 from dataclasses import replace
 
@@ -11,7 +11,7 @@ from orthoreg.matching import Misfit, _judgement, judge
 
 
 def tank(levels, t, start):
-    """h' = u - 0.5 sqrt(h), the inflow u held at each row."""
+    """Simulate h' = u - 0.5 sqrt(h), with an inflow u that is held at each row."""
     h = [start]
     for u, begin, end in zip(levels, t[:-1], t[1:], strict=False):
         found = solve_ivp(lambda _, h, u=u: u - 0.5 * np.sqrt(h), (begin, end), h[-1:], rtol=1e-9)
@@ -20,7 +20,8 @@ def tank(levels, t, start):
 
 
 def test_a_small_misfit_beyond_noise_is_roughly_explained():
-    """Derivatives are unknown where the inflow is switched; trajectories are followed closely."""
+    """Derivatives are unknown where the inflow switches, but trajectories follow the
+    data closely."""
     rng, t = np.random.default_rng(0), np.linspace(0, 40, 240)
     runs, inputs = [], []
     for start in (1.0, 2.0, 3.0):
@@ -32,7 +33,7 @@ def test_a_small_misfit_beyond_noise_is_roughly_explained():
     summary = og.OrthoReg("poly(2)").fit(data).summary(data)
     (one,) = summary.scores.equations
     assert one.exceeds_noise and one.trajectory_error < 0.01
-    assert one.derivative_error > 0.3  # which says nothing: the inflow is switched
+    assert one.derivative_error > 0.3  # uninformative, because the inflow switches
     assert summary.verdict.code == "roughly-explained"
 
 
@@ -51,7 +52,7 @@ def test_the_share_of_the_motion_is_at_most_one():
 
 
 def test_what_trajectories_leave_is_of_the_motion_where_noise_grows_too():
-    """Weights decide whether the misfit is noise; its size is said without them."""
+    """Weights affect whether the misfit counts as noise, but not its reported size."""
     rng, t = np.random.default_rng(3), np.linspace(0, 20, 21)
     clean = solve_ivp(
         lambda _, x: [x[0] * (0.55 - 0.028 * x[1]), x[1] * (0.026 * x[0] - 0.84)],
@@ -70,7 +71,7 @@ def test_what_trajectories_leave_is_of_the_motion_where_noise_grows_too():
 
 @pytest.mark.slow
 def test_trajectories_that_run_away_in_a_search_are_no_warning():
-    """At ignition a trajectory from a noisy start leaves the range of numbers."""
+    """At ignition, a trajectory from a noisy start overflows."""
     rng, t = np.random.default_rng(1), np.arange(0, 12, 0.02)
 
     def reactor(_, x):

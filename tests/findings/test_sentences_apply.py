@@ -1,4 +1,4 @@
-"""Sentences and numbers appear where they apply to this fit, and only there."""
+"""Sentences and numbers are shown only if they apply to the fit."""
 
 import json
 import re
@@ -17,7 +17,7 @@ from orthoreg.findings.diagnoses import chaotic
 
 @pytest.fixture(scope="module")
 def chemostat():
-    """Growth on a substrate with yield 0.4, and 2% noise."""
+    """Simulate growth on a substrate with yield 0.4 and 2% noise."""
     rng, t = np.random.default_rng(11), np.linspace(0, 40, 121)
 
     def rates(_, x):
@@ -65,7 +65,7 @@ def test_an_exact_coefficient_is_not_given():
 
 
 def test_terms_that_were_no_candidates_are_not_said_to_depend_on_others():
-    """The sine of a narrow column is a sum of its powers."""
+    """The sine of a column with a narrow range is nearly a sum of powers."""
     x = [0.3]
     for _ in range(400):
         x.append(3.8 * x[-1] * (1 - x[-1]))
@@ -113,7 +113,7 @@ def test_an_unstable_system_that_inputs_hold_is_not_called_chaotic():
 
 
 def test_rows_are_counted_as_they_were_measured():
-    """Integrals over windows are fewer than rows; the warning is about rows."""
+    """There are fewer windows than rows, but the warning refers to rows."""
     t = np.arange(0.0, 21.0)
     rng = np.random.default_rng(4)
     x = solve_ivp(
@@ -127,7 +127,7 @@ def test_rows_are_counted_as_they_were_measured():
 
 
 def test_the_table_of_forecasts_is_that_of_the_verdict(tmp_path, capsys):
-    """Outliers count in neither."""
+    """Outliers do not count in the verdict and in the table."""
     rng, t = np.random.default_rng(3), np.arange(0, 20, 0.05)
     x = solve_ivp(lambda _, x: [x[1], -x[0] - 0.1 * x[1]], (0, 20), [1, 0], t_eval=t, rtol=1e-10)
     x = x.y.T + 0.002 * rng.standard_normal((len(t), 2))
@@ -143,7 +143,7 @@ def test_the_table_of_forecasts_is_that_of_the_verdict(tmp_path, capsys):
 
 
 def test_given_terms_are_told_from_one_that_is_estimated():
-    """A heat loss to the surroundings is a constant and a term in T, both of which are given."""
+    """The heat loss to the surroundings consists of a constant and a term in T, both given."""
     rng, t = np.random.default_rng(7), np.linspace(0, 6, 121)
     runs = []
     for start in (330.0, 380.0, 420.0):  # T' = 350 - T - 2 (T - 310)

@@ -1,4 +1,4 @@
-"""The verdict: what is said follows from the numbers, and from nothing else."""
+"""The verdict depends only on the numbers of the summary."""
 
 from dataclasses import replace
 
@@ -30,7 +30,7 @@ def verdict(*equations, terms=(), rows=100, **scores):
         (0.001, 0.0, "explained"),
         (0.05, 0.0, "explained"),
         (0.06, 0.0, "roughly-explained"),
-        (0.06, 0.05, "explained"),  # as much may be noise
+        (0.06, 0.05, "explained"),  # this much may be noise
         (0.25, 0.0, "not-explained"),
         (1.0, 0.0, "not-explained"),
         (0.25, 0.2, "noise-limited"),

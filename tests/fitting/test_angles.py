@@ -1,4 +1,4 @@
-"""Sines of the default library are for angles, and for data that need them."""
+"""The default library has sines for angles, and for other columns if the data prefer them."""
 
 import numpy as np
 import pytest
@@ -50,7 +50,8 @@ def test_sines_do_not_stand_in_for_drag_or_saturation(noise):
 
 
 def test_an_angle_keeps_its_sine_beside_drag_that_the_library_lacks():
-    """A sine of the speed that corrects for drag is refused; the sine of the angle is not."""
+    """A sine of the speed, which would correct for drag, is rejected. The sine of the
+    angle is not."""
     starts = [[2, 0], [-1.5, 2], [0.5, -2.5], [-2.5, 0.5]]
     data = _runs(_pendulum_in_air, starts, 8, ["x", "v"], 0)
     assert set(_terms(data)) == {"v", "sin(x)"}

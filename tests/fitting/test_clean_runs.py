@@ -1,4 +1,4 @@
-"""Runs whose derivatives are not known well, though they have little noise or none."""
+"""Runs with little noise whose derivatives are inaccurate."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ import orthoreg as og
 
 
 def switched_cart(rng, drag=0.45, gain=0.67):
-    """A cart whose force is switched every 20 rows, without noise."""
+    """A cart whose force changes every 20 rows, without noise."""
     t = np.arange(0, 20, 0.1)
     force = np.repeat(rng.uniform(-1, 1, 10), 20)
     x, v = [0.0], [rng.uniform(-1, 1)]
@@ -47,7 +47,7 @@ def grown(start, t):
 
 
 def test_terms_may_cancel_where_a_system_rests_in_several_places():
-    """Most rows are at an equilibrium, where the sum of large terms is zero."""
+    """Most rows are at an equilibrium, where large terms cancel."""
     rng = np.random.default_rng(5)
     t = np.arange(0, 20, 0.1)
     clean = [grown(start, t) for start in (0.1, 0.3, 0.35, 0.5, 0.6, 1.0, 2.5, 3.0)]
@@ -64,7 +64,7 @@ def test_terms_may_cancel_where_a_system_rests_in_several_places():
 
 
 def test_constants_inside_terms_of_clean_runs_come_from_trajectories():
-    """Errors of derivatives gave K = 0.1036 with another term that compensated for it."""
+    """Errors of derivatives led to K = 0.1036 and a term that compensated for it."""
 
     def rate(_, z):
         a, b = z

@@ -1,4 +1,4 @@
-"""How inputs run between rows, where their values do not show it: trajectories decide."""
+"""Trajectories decide how inputs are interpolated if their values do not show it."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,8 @@ def oscillator(x, u):
 
 
 def controlled(seed):
-    """States and inputs under a digital controller: each row a new value, held until the next."""
+    """States and inputs of a digital controller: each row has a new value, held until
+    the next row."""
     draw = np.random.default_rng(seed)
     targets = np.repeat(draw.uniform(-1, 1, 8), 40)
     x, states, inputs = draw.uniform(-1, 1, 2), [], []
@@ -28,7 +29,7 @@ def controlled(seed):
 
 
 def driven(seed, period):
-    """States and inputs under a sine with so many rows per period."""
+    """States and inputs for a sine with this many rows per period."""
     draw = np.random.default_rng(seed)
     rate, phase = 2 * np.pi / (period * STEP), draw.uniform(0, 6)
     states = solve_ivp(

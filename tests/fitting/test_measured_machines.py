@@ -1,7 +1,5 @@
-"""The default on machines of which positions and a force are measured: terms and constants.
-
-Smaller than `python -m benchmarks measurements`, which records how good it is.
-"""
+"""Default fits of machines with measured positions and force. The tests are smaller than `python -m
+benchmarks measurements`, which records the accuracy."""
 
 import numpy as np
 import pytest
@@ -17,7 +15,7 @@ def learned(model):
 
 
 def forced_oscillator(times, seed):
-    """x'' = -x - 0.15 x' - 0.4 x^3 + 1.3 u by Runge-Kutta steps, and u."""
+    """Return x'' = -x - 0.15 x' - 0.4 x^3 + 1.3 u by Runge-Kutta steps, and u."""
     rng = np.random.default_rng(seed)
     rates, phases = rng.uniform(0.3, 1.2, 8), rng.uniform(0, 2 * np.pi, 8)
 
@@ -45,7 +43,7 @@ def forced_oscillator(times, seed):
 
 
 def test_forced_cubic_oscillator():
-    times = 2 * np.pi / 1.2 / 10 * np.arange(600)  # ten samples in the fastest period
+    times = 2 * np.pi / 1.2 / 10 * np.arange(600)  # ten samples per period of the fastest component
     position, force = forced_oscillator(times, 0)
     noisy = position + 0.02 * position.std() * np.random.default_rng(1).standard_normal(600)
     data = og.Dataset.from_positions(noisy[:, None], times, force[:, None], ["x"], ["u"])
@@ -62,8 +60,8 @@ def test_forced_cubic_oscillator():
 
 
 def stage(rows, seed):
-    """Position and force of 2 kg x'' = F - 8 x' - 3 sign(x') - 0.4 N under feedback, at 1 kHz, by
-    implicit steps of v: a shrinkage by dry friction."""
+    """Return position and force of 2 kg x'' = F - 8 x' - 3 sign(x') - 0.4 N with a controller, at 1
+    kHz. Implicit steps of v reduce |v| by the dry friction."""
     rng = np.random.default_rng(seed)
     fine, mass, viscous, dry, offset = 10, 2.0, 8.0, 3.0, 0.4
     step = 1e-3 / fine

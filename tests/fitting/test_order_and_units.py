@@ -10,8 +10,8 @@ TIMES = np.linspace(0, 8, 161)
 
 
 def runs(noise, seed=0):
-    """Runs of different lengths of the van der Pol oscillator, whose cubic term the library of
-    `fitted` lacks, so that splits decide on a residual."""
+    """Runs of the van der Pol oscillator with different lengths. The library of `fitted` lacks its
+    cubic term, so splits of the runs decide on a residual."""
     rng = np.random.default_rng(seed)
 
     def slope(_, x):
@@ -67,7 +67,7 @@ def test_the_plan_is_the_same_for_each_order():
     assert (first.plan.noise == second.plan.noise).all()
     assert first.plan.half_widths(8) == second.plan.half_widths(8)
     for label, run in zip((3, 1, 4, 0, 2), second, strict=True):
-        np.testing.assert_array_equal(run.states, paths[label])  # data keep their order
+        np.testing.assert_array_equal(run.states, paths[label])  # the data keep their order
 
 
 @pytest.mark.parametrize("factor", [1.0, -1.0, 1e-3, 7.0])

@@ -1,4 +1,4 @@
-"""The route of a fit, called without an estimator."""
+"""The steps of a fit, called without an estimator."""
 
 import dataclasses
 import math
@@ -19,7 +19,7 @@ SMALL = og.RandomFeatures(40)
 
 
 def plain(**changes) -> Recipe:
-    """Equations and a projected residual, nothing chosen, in the units of the data."""
+    """Equations and a projected residual without a selection, in the units of the data."""
     parts = {
         "library": og.Polynomial(2), "augmentation": SMALL, "loss": og.VectorField(),
         "regularization": Regularization(0.0, math.inf, 0.0), "solver": og.Exact(), **changes,
@@ -29,7 +29,7 @@ def plain(**changes) -> Recipe:
 
 @pytest.fixture(scope="module")
 def rows(pendulum_runs):
-    return og.VectorField().observe(pendulum_runs.sorted_runs)  # the order of every fit
+    return og.VectorField().observe(pendulum_runs.sorted_runs)  # the same order in every fit
 
 
 def assert_same(found: Fit, model: og.OrthoReg, points: np.ndarray) -> None:
@@ -64,7 +64,7 @@ def test_the_steps_together_are_the_fit(rows):
     chosen, selection = choose_terms(recipe, task)
     assert_array_equal(chosen.support, selection.support)
     assert 0 < chosen.support.sum() < task.support.sum()
-    assert chosen.library is not None  # gathered once, for the choice and the solver
+    assert chosen.library is not None  # computed once, for the selection and the solver
     (solution,) = recipe.solver.solve_all([chosen])
     stepwise, whole = finish(recipe, chosen, solution, selection), fit(recipe, rows)
     assert stepwise.certificate == whole.certificate

@@ -7,7 +7,7 @@ import pytest
 
 import orthoreg as og
 
-OFF = 1e-3  # relative error of all derivatives, which runs have in common
+OFF = 1e-3  # relative error of all derivatives, which is the same in all runs
 
 
 def decays():

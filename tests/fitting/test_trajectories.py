@@ -1,4 +1,4 @@
-"""What trajectories decide after a fit: the residual, the constants, the terms."""
+"""Decisions of trajectories after a fit: the residual, the constants and the terms."""
 
 from dataclasses import replace
 
@@ -108,7 +108,7 @@ def test_the_default_loss_given_explicitly_changes_nothing(prey, fitted):
 @pytest.mark.slow
 @pytest.mark.parametrize("rows", [21, 61])
 def test_sparse_clean_samples(rows):
-    """Derivatives would err by a fifth; trajectories give the terms and the constants."""
+    """Derivatives would have errors of a fifth. Trajectories give the terms and the constants."""
     times = np.linspace(0, 15, rows)
     runs = [
         solve_ivp(predators, (0, 15), x0, t_eval=times, rtol=1e-10, atol=1e-10).y.T

@@ -1,4 +1,4 @@
-"""Noisy data of few rows: what is said about terms that they do not determine."""
+"""Few noisy rows: statements about terms that the data do not determine."""
 
 import numpy as np
 import pytest
@@ -64,7 +64,7 @@ def test_more_data_decide():
 
 @pytest.mark.parametrize("seed", range(3))
 def test_constants_in_terms_start_at_several_values(seed):
-    """Derivatives of noisy data give a constant of a saturation that is far too large."""
+    """Derivatives of noisy data give a saturation constant that is far too large."""
 
     def rate(_, z):
         growth = 0.9 * z[0] * z[1] / (0.4 + z[1])
@@ -80,7 +80,7 @@ def test_constants_in_terms_start_at_several_values(seed):
 @pytest.mark.parametrize("library", ["poly(2)", "poly(3)"])
 @pytest.mark.parametrize("seed", range(3))
 def test_a_heater_in_a_room_measured_in_kelvin_is_certain(library, seed):
-    """u**2 is u for a switch, and 1, T and T**2 are nearly dependent around 290 K."""
+    """For a switch, u**2 equals u, and 1, T and T**2 are nearly dependent around 290 K."""
     rng = np.random.default_rng(seed)
     times, switch = np.arange(500) * 60.0, np.repeat(rng.integers(0, 2, 50), 10).astype(float)
     rate, state = 1 / 5400, [295.0]

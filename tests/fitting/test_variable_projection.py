@@ -1,4 +1,4 @@
-"""Parameters inside terms are found where data determine them, within their bounds."""
+"""Parameters inside terms are estimated within their bounds if the data determine them."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Differentiators: exactness, order of convergence, references, invariances and refusals."""
+"""Differentiators: exactness, order of convergence, references, invariances and errors."""
 
 import warnings
 from unittest import mock
@@ -92,7 +92,7 @@ def test_exact_on_polynomials_of_its_degree(differentiator, degree, is_any_step,
 def test_halving_the_step_shows_the_order(differentiator, bend, order):
     def error(count: int) -> float:
         s = np.linspace(0, 2, count + 1)
-        t = s + bend * np.sin(s)  # a smooth grid: its steps differ, but halve together
+        t = s + bend * np.sin(s)  # on a smooth grid, all steps halve together
         return np.abs(slopes(differentiator, waves(t), t) - wave_slopes(t)).max()
 
     observed = np.log2(error(200) / error(400))
@@ -143,7 +143,7 @@ def test_spline_without_smoothing_is_the_natural_spline(rng):
     ),
 )  # fmt: skip
 def test_neither_blocks_nor_neighbouring_runs_are_seen(counts, block, differentiator):
-    """Runs of the shortest length and more, in blocks that end anywhere."""
+    """Runs of the minimum length and longer ones, in blocks that end at any row."""
     x = [np.random.default_rng(count).normal(size=(count, 2)) for count in counts]
     t = [7.0 - run + 0.1 * (run + 1) * np.arange(count) for run, count in enumerate(counts)]
     alone = np.concatenate([slopes(differentiator, *run) for run in zip(x, t, strict=True)])
@@ -155,7 +155,7 @@ def test_neither_blocks_nor_neighbouring_runs_are_seen(counts, block, differenti
 @pytest.mark.parametrize("differentiator", [d for d in EVERY if d != Automatic()], ids=repr)
 def test_many_runs_at_once_equal_run_by_run(differentiator, rng):
     counts, steps = [12, 30, 12, 9], [0.1, 0.05, 0.2, 0.1]
-    if differentiator == SmoothingSpline():  # its strength is shared by runs on one grid
+    if differentiator == SmoothingSpline():  # runs on the same grid share the strength
         counts = [12, 30, 13, 9]
     t = [step * np.arange(count) for count, step in zip(counts, steps, strict=True)]
     if differentiator in ANY_STEPS:
@@ -173,10 +173,11 @@ def test_many_runs_at_once_equal_run_by_run(differentiator, rng):
 )
 @settings(max_examples=10)
 def test_units_and_origins_do_not_matter(differentiator, scale, stretch, shift):
-    """The slope of scale x + shift over stretch t + shift is scale / stretch that of x over t."""
+    """The derivative of scale x + shift over stretch t + shift is scale / stretch times that of x
+    over t."""
     rng = np.random.default_rng(abs(shift))
     t = irregular(rng) if differentiator in ANY_STEPS else np.linspace(0, 1, 40)
-    if differentiator == SmoothingSpline(1e-3):  # a strength has units of its own
+    if differentiator == SmoothingSpline(1e-3):  # the strength has units
         stretch = 1.0
     x = waves(t) + 0.01 * rng.normal(size=(40, 2))
     expected = scale / stretch * slopes(differentiator, x, t)
@@ -191,7 +192,7 @@ def test_states_are_kept_and_columns_do_not_mix(differentiator, rng):
     result = differentiator(data)
     np.testing.assert_array_equal(result.states, waves(t))
     assert data.derivatives is None and result.state_names == ("a", "b")
-    if differentiator != Automatic():  # which chooses one window for all states
+    if differentiator != Automatic():  # one window is chosen for all states
         alone = slopes(differentiator, waves(t)[:, 1:], t)
         np.testing.assert_allclose(result.derivatives[:, 1:], alone, rtol=1e-9, atol=1e-10)
 
@@ -279,7 +280,8 @@ def test_automatic_uses_a_higher_order_on_clean_data(t):
 )
 @pytest.mark.parametrize("step", [1e-2, 1e-3, 1e-4])
 def test_bursts_of_samples_do_not_spoil_clean_data(differentiator, step):
-    """Six samples close together, then a pause: the normal equations are all but singular."""
+    """Six samples are close together before a pause, so the normal equations are nearly
+    singular."""
     t = np.cumsum(np.where(np.arange(120) % 6 == 0, 1.0, step))
     x = np.column_stack([np.sin(t / 8), np.cos(t / 8)])
     exact = np.column_stack([x[:, 1], -x[:, 0]]) / 8

@@ -1,4 +1,4 @@
-"""Losses against closed forms and SciPy, and training on states alone."""
+"""Losses compared with closed forms and SciPy, and training on states alone."""
 
 import math
 
@@ -18,11 +18,12 @@ from orthoreg.losses import Informed
 
 A = np.array([[-0.3, 1.7, 0.2], [-1.1, 0.4, 0.0], [0.5, -0.2, -0.9]])
 STEPS = {"euler": 1, "rk4": 4}
-"""The order of each method."""
+"""The order of convergence of each method."""
 
 
 def errors(loss, data, field, scale=None):
-    """The error of each segment in double precision; `field` maps rows of variables to rows."""
+    """Return the error of each segment in double precision; `field` maps rows of
+    variables to rows."""
     segments = loss.segments(loss.observe(data))
     B, P, V = segments.points.shape
     scale = np.ones(data.n_states) if scale is None else scale
@@ -32,7 +33,7 @@ def errors(loss, data, field, scale=None):
 
 
 def walks(*lengths, inputs=0, seed=0):
-    """Runs of these lengths at irregular times, with states and inputs that obey no law."""
+    """Runs of these lengths at irregular times, with random states and inputs."""
     rng = np.random.default_rng(seed)
     times = [np.cumsum(rng.uniform(0.05, 0.4, length)) for length in lengths]
     states = [rng.standard_normal((length, 3)) for length in lengths]
@@ -45,7 +46,7 @@ def linear(z):
 
 
 def taylor(dt, order):
-    """The matrix that a method of this order puts in place of exp(dt A)."""
+    """Return the matrix that a method of this order uses instead of exp(dt A)."""
     result, term = np.eye(3), np.eye(3)
     for k in range(1, order + 1):
         term = term @ A * dt / k
@@ -98,7 +99,8 @@ def test_one_step_of_a_linear_field_is_the_taylor_series_of_its_exponential(meth
 
 @pytest.mark.parametrize("method, order", STEPS.items())
 def test_order_of_accuracy_against_scipy_on_irregular_steps(method, order, rng):
-    """A step of h misses the solution by c h^(order + 1): the errors of a tenfold step tell."""
+    """The error of a step of h is c h^(order + 1), as the errors of a step ten times as
+    long show."""
     shares = np.cumsum(rng.uniform(0.5, 1.5, 12))
 
     def miss(h):
@@ -119,7 +121,8 @@ def test_order_of_accuracy_against_scipy_on_irregular_steps(method, order, rng):
 
 
 def test_inputs_run_on_straight_lines_within_a_step():
-    """dx/dt = u, u^2, u^3: Simpson's rule in RK4 is exact, Euler takes the input at the start."""
+    """For dx/dt = u, u^2, u^3, Simpson's rule in RK4 is exact. Euler uses the input at
+    the start."""
     data = walks(6, 5, inputs=1)
 
     def driven(z):
@@ -161,7 +164,7 @@ def test_a_step_with_inputs_follows_scipy(rng):
 
 @given(st.lists(st.integers(9, 30), min_size=1, max_size=4), st.integers(1, 8))
 def test_windows_tile_each_run(lengths, window):
-    """Every transition of every run is in a window, no window leaves its run, none is idle."""
+    """Every transition of every run is in a window, and no window is empty or leaves its run."""
     data = walks(*lengths)
     segments = og.MultiStep(window).segments(og.MultiStep(window).observe(data))
     row = {tuple(state): i for i, state in enumerate(data.states)}
@@ -226,7 +229,9 @@ def test_a_right_field_has_no_implied_error():
     rows = loss.observe(og.Dataset.from_arrays(np.array(states), times))
     truth = linear(rows.variables)
     assert_allclose(loss.targets(rows, linear), truth, atol=1e-12)
-    assert np.abs(rows.targets - truth).max() > 0.1  # slopes of coarse steps are no derivatives
+    assert (
+        np.abs(rows.targets - truth).max() > 0.1
+    )  # differences over coarse steps are not derivatives
     wrong = loss.targets(rows, lambda z: 1.1 * linear(z))
     assert np.abs(wrong - truth).max() < np.abs(0.1 * truth).max()
 
@@ -278,15 +283,15 @@ def test_one_step_recovers_an_oscillator_from_irregular_states(rng):
                              for x, t in zip(runs, times, strict=True)])  # fmt: skip
     states = np.concatenate([x[:-1] for x in runs])
     by_slopes = np.linalg.lstsq(states, slopes, rcond=None)[0].T
-    assert np.abs(by_slopes - M).max() > 0.1  # the steps are too coarse for that
+    assert np.abs(by_slopes - M).max() > 0.1  # the steps are too coarse for derivatives
     assert model.score(runs, t=times) > 0.999
     for one in model.certificate_.equations:
         assert one.fit_error < 0.03 and one.residual_share == 0 and one.overlap == 0
-        assert math.isnan(one.duality_gap) and math.isnan(one.objective)  # of another problem
+        assert math.isnan(one.duality_gap) and math.isnan(one.objective)  # from another problem
 
 
 def test_several_steps_recover_a_driven_logistic_equation(rng):
-    """x' = x - x^2 + u, the input on straight lines."""
+    """Simulate x' = x - x^2 + u with linear interpolation of the input."""
     times = np.append(0.0, np.cumsum(rng.uniform(0.1, 0.5, 8)))
     u = [rng.uniform(-1, 1, (9, 1)) for _ in range(4)]
     runs = [
@@ -398,7 +403,7 @@ SLOWLY = pytest.param(og.MultiStep(3), marks=pytest.mark.slow)
 
 @pytest.mark.parametrize("loss", [og.MultiStep(1), SLOWLY], ids=repr)
 def test_the_projection_is_that_of_the_states_the_loss_sees(loss):
-    """Short runs: states at their ends, which no step begins in, would change the projection."""
+    """In short runs, states at the ends, where no step begins, would change the projection."""
     times = np.linspace(0, 1, 5)
     runs = [
         np.column_stack([a * np.cos(3 * times), -3 * a * np.sin(3 * times)])

@@ -1,4 +1,4 @@
-"""The weak form as a loss, and when it is the default."""
+"""The weak form as a loss, and the conditions under which it is the default."""
 
 import numpy as np
 import pytest
@@ -39,7 +39,7 @@ def test_clean_rows_are_exact():
 
 @pytest.mark.parametrize("widths", [0.4, (0.3, 0.9)])
 def test_it_is_a_least_squares_problem_of_integrals(widths):
-    """Against the normal equations written out with dense arrays."""
+    """The result equals that of the normal equations with dense arrays."""
     x = runs(predators, STARTS[:2], t, noise=0.02)
     loss = og.Weak(widths)
     rows = loss.observe(og.Dataset.from_arrays(x, t))
@@ -125,7 +125,7 @@ def test_a_gradient_solver_says_what_it_needs():
 
 
 def test_windows_at_rest_are_left_out():
-    """There dry friction balances any force, which sign(0) = 0 does not say."""
+    """At rest, dry friction balances any force, which sign(0) = 0 does not represent."""
     position = np.where(t < 10, 1 - np.cos(t * np.pi / 5), 0.0)
     rows = og.Weak(0.5).observe(og.Dataset.from_positions(position[:, None], t))
     assert np.max(rows.times) < 10.5
@@ -141,7 +141,7 @@ def test_turning_round_is_no_rest():
         return Rest.of(data).rows(data)
 
     times = np.linspace(0, 20, 4001)
-    speed = np.cos(2 * times)  # slow for three rows at each turn
+    speed = np.cos(2 * times)  # slow for three rows at each reversal
     moves = og.Dataset.from_arrays(speed[:, None], times, names=["v"])
     assert (np.abs(speed) < 0.005).any() and not at_rest(moves).any()
     held = (times > 5) & (times < 6)
@@ -159,7 +159,7 @@ def test_an_encoder_is_noisy_where_accelerations_matter():
 
 
 def test_the_measured_points_are_inside_the_trusted_region():
-    """Windows are averages: their centres do not reach as far as the data."""
+    """Windows are averages, so their centres cover a smaller range than the data."""
     x = runs(predators, STARTS, t, 0.02)
     model = og.OrthoReg("poly(2)", loss=og.Weak()).fit(x, t=t)
     assert np.mean(model.distance(np.concatenate(x)) > 1.0) < 0.01

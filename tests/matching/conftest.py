@@ -1,4 +1,4 @@
-"""Fields from formulas, and exact trajectories of them."""
+"""Fields from formulas, and their exact trajectories."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from orthoreg.terms import Terms, bind
 
 
 def field_of(terms, variables, coefficients, parameters=()):
-    """A field of these terms, in this order, with no residual."""
+    """Return a field of these terms, in this order, without a residual."""
     coefficients = np.array(coefficients, dtype=float)
     states = variables[: len(coefficients)]
     features = bind(Terms(terms), variables, states).with_values(parameters)
@@ -24,7 +24,7 @@ def field_of(terms, variables, coefficients, parameters=()):
 
 
 def solved(rhs, starts, t):
-    """Exact runs from these starts."""
+    """Return exact runs from these starts."""
     return [
         solve_ivp(rhs, (t[0], t[-1]), x0, t_eval=t, rtol=1e-11, atol=1e-12).y.T for x0 in starts
     ]

@@ -1,4 +1,4 @@
-"""Intervals of correlated constants hold the truth as often as they say."""
+"""95% intervals of correlated constants contain the truth in 95% of cases."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from scipy.stats import binom, chi2, norm
 import orthoreg as og
 
 SEEDS = 40
-CHANCE = 1e-3  # of a test that fails although the coverage is between LEAST and MOST
+CHANCE = 1e-3  # probability that a test fails although the coverage is between LEAST and MOST
 LEAST, MOST = 0.90, 0.98
 
 
@@ -57,6 +57,6 @@ def test_intervals_hold_the_truth_as_often_as_they_say(case):
             errors[name].append(2 * (model.parameters_[name] - value) / (high - low))
     fewest = binom.ppf(CHANCE, SEEDS, LEAST)
     assert all(count >= fewest for count in hits.values()), hits
-    # nor are they too wide: errors spread over as much of an interval as at a coverage of MOST
+    # the intervals are not too wide: errors vary at least as much as with a coverage of MOST
     least = np.sqrt(chi2.ppf(CHANCE, SEEDS - 1) / (SEEDS - 1)) / norm.ppf((1 + MOST) / 2)
     assert all(np.std(one) > least for one in errors.values()), errors

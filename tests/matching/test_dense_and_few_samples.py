@@ -1,4 +1,4 @@
-"""Terms that only long segments show, of dense samples, and of few ones."""
+"""Terms that only long segments show, for dense samples and for few samples."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ def trajectory(rate, start, times):
 
 def test_weak_damping_is_identified_from_dense_samples():
     rng = np.random.default_rng(1)
-    times = 1e-3 * np.arange(6000)  # 3,100 rows a period
+    times = 1e-3 * np.arange(6000)  # 3,100 rows per period
     runs = [
         trajectory(lambda t, s: [s[1], -4 * s[0] - 0.3 * s[1]], start, times)[:, :1]
         for start in ([1.0, 0.0], [-0.5, 1.2])

@@ -9,7 +9,7 @@ from benchmarks.truth._systems import SYSTEMS
 
 @pytest.mark.slow
 def test_intervals_of_an_ignition_contain_the_truth():
-    """With trajectories from the initial states alone, rounding made them 1e-20 wide."""
+    """Computed from the initial states alone, the intervals were 1e-20 wide because of rounding."""
     drawn = SYSTEMS["reactor with ignition"].drawn(1)
     runs = drawn.simulate(600, 3, 1)
     rng = np.random.default_rng(1)

@@ -1,4 +1,4 @@
-"""Intervals and probabilities of noisy data, whatever the loss; and where none can be had."""
+"""Intervals and probabilities of noisy data for every loss, and cases without intervals."""
 
 import numpy as np
 import pytest
@@ -117,7 +117,7 @@ def test_matched_sets_count_with_their_own_score(monkeypatch):
         ]
         found = weigh(search, best, *linearized)
         weight = np.exp(-gap / EVIDENCE_TEMPERATURE)
-        # other sets than these three have a small share
+        # other sets than these three have a small weight
         assert found.terms[0, 0] == pytest.approx(weight / (1 + 2 * weight), abs=0.05)
         assert found.terms[1, 2] == pytest.approx(1 - weight / (1 + 2 * weight), abs=0.05)
         assert found.equations[0] == pytest.approx(1 - found.terms[0, [0, 1]].sum(), abs=0.02)

@@ -1,4 +1,5 @@
-"""Intervals of correlated constants: joint, in any unit, within bounds, curved where needed."""
+"""Intervals of correlated constants are joint, independent of units, within bounds, and follow the
+likelihood if it is curved."""
 
 import numpy as np
 import pytest
@@ -34,7 +35,7 @@ def test_intervals_are_joint_in_any_unit_of_a_constant(unit, term):
     found = refine(field, data, bounds={"E": (1e3, 2e4)})
     assert found.kept and found.parameters == ("E",)
     errors = found.standard_errors
-    assert errors[-1] == pytest.approx(13.4, rel=0.05)  # 0.5 if the others were known
+    assert errors[-1] == pytest.approx(13.4, rel=0.05)  # 0.5 if the other constants were known
     assert errors[0] * unit == pytest.approx(2.61e9, rel=0.05)
 
 
@@ -63,7 +64,7 @@ def test_rows_have_the_joint_covariance_of_least_squares():
     expected = expected @ expected.T / np.outer(scale, scale) * left.var(ddof=2)
     np.testing.assert_allclose(found.standard_errors, np.sqrt(np.diag(expected)), rtol=0.3)
     assert found.degrees_of_freedom >= 19
-    # all that shows intervals reads the same numbers
+    # all outputs with intervals use the same numbers
     ends = found.interval()
     np.testing.assert_allclose(og.bootstrap(model, resamples=20).interval[0, 0], ends[0])
     np.testing.assert_allclose(model.parameter_intervals_["E"], ends[1])
@@ -111,7 +112,7 @@ def test_a_bound_on_a_refined_constant_holds_the_others_at_their_best():
 
 
 def test_a_curved_likelihood_has_an_uneven_interval():
-    """Far below saturation, a large constant fits almost as well as the right one."""
+    """Far below saturation, a large constant fits almost as well as the true one."""
     t = np.linspace(0, 6, 60)
     exact = solved(lambda t, z: [-1.2 * z[0] / (3 + z[0])], [[0.5], [1.0], [2.0]], t)
     rng = np.random.default_rng(3)
@@ -128,7 +129,7 @@ def test_a_curved_likelihood_has_an_uneven_interval():
 
 
 def test_named_quotients_have_joint_intervals():
-    """q is the ratio of two coefficients whose estimates are almost the same number."""
+    """q is the ratio of two coefficients whose estimates have almost the same relative error."""
     data = reactor(0)
     physics = og.Physics(
         equations={"c": "-k0*exp(-E/T)*c", "T": "q*k0*exp(-E/T)*c - h*(T - 340)"},
@@ -138,6 +139,6 @@ def test_named_quotients_have_joint_intervals():
     ends = model.parameter_intervals_
     half = {name: (high - low) / 2 for name, (low, high) in ends.items()}
     assert half["E"] == pytest.approx(26.4, rel=0.1)
-    assert 0.02 < half["q"] < 0.3  # 6 if both coefficients were independent
+    assert 0.02 < half["q"] < 0.3  # 6 if the coefficients were independent
     pairs = {frozenset((pair.first, pair.second)) for pair in model.correlations()}
     assert frozenset(("k0", "E")) in pairs

@@ -1,4 +1,5 @@
-"""Equations with abs, sign and heaviside in hidden states: kinks are smoothed, and passed."""
+"""Equations with abs, sign and heaviside in hidden states: kinks are smoothed, and states cross
+them."""
 
 import numpy as np
 import pytest
@@ -91,7 +92,7 @@ def test_a_hidden_tank_overflows():
 
 
 def test_no_statement_on_identifiability_at_a_wrong_minimum():
-    """The misfit of equations without the predation is far above the noise."""
+    """Without the predation term, the misfit of the equations is far above the noise."""
     t = np.arange(0, 40, 0.2)
     states = solve_ivp(
         lambda t, x: [1.1 * x[0] - 0.4 * x[0] * x[1], 0.1 * x[0] * x[1] - 0.4 * x[1]], (0, 40),

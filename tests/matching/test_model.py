@@ -1,4 +1,4 @@
-"""`model.refine`, what it leaves alone, files, `bootstrap` and the command."""
+"""`model.refine`, what it does not change, files, `bootstrap` and the command."""
 
 import json
 

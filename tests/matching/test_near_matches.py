@@ -20,7 +20,7 @@ def lorenz(t, v):
 
 def test_match_of_a_chaotic_flow_takes_few_steps():
     """Long chaotic segments determine some directions by less than 1e-7 of the diagonal of the
-    normal equations. Steps that are hardly damped reach the same minimum sooner."""
+    normal equations. Less damped steps reach the same minimum sooner."""
     rng = np.random.default_rng(0)
     t = 0.01 * np.arange(2001)
     exact = solved(lorenz, [[1.0, 2.0, 20.0]], t)[0]

@@ -1,4 +1,4 @@
-"""Trajectory matching against SciPy, and what it must withstand."""
+"""Matching of trajectories, compared with SciPy, and difficult cases."""
 
 from dataclasses import replace
 
@@ -23,7 +23,7 @@ def refined(noisy_lv):
 
 @pytest.fixture(scope="module")
 def by_scipy(noisy_lv, refined):
-    """The same problem, all starts free, by least_squares over adaptive integrations."""
+    """Solve the same problem with free starts by least_squares over adaptive integrations."""
     sigma = refined.noise
 
     def left(p):
@@ -124,7 +124,7 @@ def test_interpolation_of_inputs(kind):
 
     x = np.array([0.5])
     states = [x]
-    for begin, end in zip(t[:-1], t[1:], strict=True):  # no step leaps over a jump
+    for begin, end in zip(t[:-1], t[1:], strict=True):  # no step crosses a jump
         inside = (lambda s, b=begin: at(b)) if kind == "hold" else at
         x = solve_ivp(
             lambda s, z, u=inside: [-0.7 * z[0] + 1.2 * u(s)], (begin, end), x, rtol=1e-10,
@@ -167,7 +167,7 @@ def test_outliers_have_little_influence(noisy_lv, refined):
 
 
 def test_residual_weights_lower_the_error():
-    """The terms lack the damping, which random features replace."""
+    """The terms lack the damping, which random features represent."""
     t = np.linspace(0, 12, 60)
     starts = [[1.5, 0.0], [0.3, 1.0], [-1.0, -0.8], [0.8, -1.2], [-0.5, 0.2], [1.2, 0.9]]
     runs = solved(lambda t, z: [z[1], -np.sin(z[0]) - 0.2 * z[1]], starts, t)
@@ -187,7 +187,8 @@ def test_residual_weights_lower_the_error():
 
 
 def test_misfit_widens_the_intervals():
-    """A term is missing: residuals are correlated, and their covariance is that of stretches."""
+    """A term is missing, so residuals are correlated. The covariance is estimated from parts of
+    runs."""
     rng = np.random.default_rng(0)
     t = np.linspace(0, 20, 200)
     runs = solved(lambda t, z: [z[1], -z[0] - 0.15 * z[0] ** 3], [[1.0, 0.0], [0.0, 1.2]], t)
@@ -216,7 +217,7 @@ def test_the_status_says_that_there_is_nothing_to_refine(noisy_lv):
 
 
 def test_undetermined_constants_have_wide_intervals():
-    """x and y are always in the same ratio: only a sum of their coefficients is determined."""
+    """x and y always have the same ratio, so only a sum of their coefficients is determined."""
     t = np.linspace(0, 6, 100)
     x = np.exp(-t) + 1e-3 * np.random.default_rng(0).standard_normal(100)
     data = Dataset.from_arrays(np.column_stack([x, 2 * np.exp(-t)]), t, names=["x", "y"])
@@ -237,7 +238,7 @@ def test_the_status_of_runs_at_rest_and_poles():
 
 
 def test_a_match_that_does_not_converge_has_no_intervals(noisy_lv, monkeypatch):
-    """Without convergence, the curvature is no measure of the distance to the minimum."""
+    """Without convergence, the curvature does not show the distance from the minimum."""
     from orthoreg.matching import _refine
 
     stages = _refine.match_stages
@@ -256,7 +257,7 @@ def test_a_match_that_does_not_converge_has_no_intervals(noisy_lv, monkeypatch):
 
 @pytest.mark.parametrize("seed", [1, 4])
 def test_refinement_does_not_start_from_a_wrong_minimum(seed):
-    """Ignition has local minima, in which the search for terms of a fit may end."""
+    """Ignition has local minima, in which the search of a fit may stop."""
 
     def reactor(_, x):
         rate = 7.2e10 * np.exp(-8750 / x[1]) * x[0]

@@ -1,4 +1,4 @@
-"""How large a misfit noise alone explains."""
+"""The largest misfit that noise alone explains."""
 
 import numpy as np
 import pytest
@@ -28,5 +28,5 @@ def test_the_score_is_zero_for_noise_and_grows_with_the_misfit():
     rows = np.full(2, 100.0)
     scores = [trajectory_score(np.array([1.0, ratio]), rows) for ratio in (1.0, 1.5, 2.0, 8.0)]
     assert scores[0] == 0 and scores == sorted(scores)
-    # beyond twice the noise only 60 values count
+    # above twice the noise, only 60 values count
     assert scores[3] - scores[2] == pytest.approx(30 * np.log(4.0))

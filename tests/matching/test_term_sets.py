@@ -1,4 +1,4 @@
-"""Sets of terms: the integral form, the search on it, and what trajectories say."""
+"""Sets of terms: the integral form, the search on it, and the scores of trajectories."""
 
 from itertools import combinations, product
 
@@ -46,7 +46,7 @@ def test_a_position_is_integrated_twice():
 
 
 def test_offsets_are_free_in_every_stretch():
-    """Noise-free states that jump between two runs are one equation."""
+    """Noise-free states that jump between two runs satisfy one equation."""
     runs = [np.exp(-0.5 * t)[:, None], 3 * np.exp(-0.5 * t[:100])[:, None]]
     data = og.Dataset.from_arrays(runs, [t, t[:100]])
     found = integral_form(data, data.states, lambda z: z, np.ones_like(data.states))
@@ -84,7 +84,7 @@ def test_powers_of_a_temperature_in_kelvin_keep_their_digits(support):
     rng = np.random.default_rng(0)
     T, u = 290 + 5 * rng.standard_normal(300), rng.integers(0, 2, 300)
     X = np.column_stack([np.ones(300), T, T**2, T**3, u]) / 1e-3
-    w = np.array([283.0, -1.0, 0.0, 0.0, 15.0])  # expanded at the fit, as matches are
+    w = np.array([283.0, -1.0, 0.0, 0.0, 15.0])  # expanded at the fit, like matches
     residual = rng.standard_normal(300)
     quadratic = Quadratic(X.T @ X, X.T @ residual, float(residual @ residual), 300, 0, w)
     near = neighbours(
@@ -109,7 +109,7 @@ def test_a_constant_inside_a_term_is_fixed_without_the_term():
     )
     own, required = np.array([0, 0, 1, 1], dtype=bool), np.array([0, 0, 0, 1], dtype=bool)
     near = neighbours(quadratic, own, ~required, required)
-    y = residual + X[:, 2] * 0.8  # K stays
+    y = residual + X[:, 2] * 0.8  # K does not change
     assert near.removed[2] == pytest.approx(y @ y)
     assert near.exchanged[2, 0] == pytest.approx(_rss(X, y, [0]))
     assert near.added[1] == pytest.approx(_rss(X, residual, [1, 2, 3]))
@@ -141,7 +141,7 @@ def test_search_finds_the_best_set(seed):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_sets_within_a_window_have_the_scores_of_least_squares(seed):
-    """The sets near the best one that single changes reach are found, as by trying all 512."""
+    """The search finds the sets near the best one, as a search of all 512 sets does."""
     X, y, quadratic = _least_squares(seed)
     price, every, none = np.full(9, 6.0), np.ones(9, bool), np.zeros(9, bool)
     temperature = quadratic.temperature()
@@ -198,7 +198,7 @@ def test_growing_noise_is_distinguished_from_constant_noise():
 
 
 def test_trajectories_find_the_terms_that_a_wrong_fit_lacks():
-    """Multiplicative noise, from coefficients of which one equation is wrong."""
+    """The noise is multiplicative, and one equation of the start has wrong coefficients."""
     rng = np.random.default_rng(1)
     runs = [
         solve_ivp(epidemic, (0, 12), x0, t_eval=t, rtol=1e-9, atol=1e-11).y.T
@@ -224,8 +224,8 @@ def test_correct_terms_stay(noisy_lv):
 
 
 def test_diverging_trajectories_do_not_improve_a_score():
-    """A dipole, x' = 0.65 x y and y' = y^2 - x^2, at random times: with x*y for x^2 half of the
-    segments run away, and those that are left fit well."""
+    """The system is a dipole, x' = 0.65 x y and y' = y^2 - x^2, at random times. With x*y instead
+    of x^2, half of the segments diverge, and the others fit well."""
     rng = np.random.default_rng(29000)
     every = np.linspace(0, 10, 512)
     clean = solve_ivp(
@@ -242,8 +242,8 @@ def test_diverging_trajectories_do_not_improve_a_score():
 
 @pytest.mark.parametrize("seed", [0, 1])
 def test_cosines_do_not_imitate_a_higher_power_within_noise(seed):
-    """1 - theta**2/2 - cos(theta) follows what the library lacks within 10% noise, and is off by
-    more than a hundred times the derivative from starts beyond the data."""
+    """Within 10% noise, 1 - theta**2/2 - cos(theta) imitates the missing terms. From starts beyond
+    the data, its error is more than a hundred times the derivative."""
     clean = generate(Pendulum(), Split.train, runs=32, seed=seed)
     noise = 0.1 * np.random.default_rng(seed).standard_normal(clean.states.shape)
     noisy = [run.states + part for run, part in zip(clean, np.split(noise, 32), strict=True)]

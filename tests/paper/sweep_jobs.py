@@ -1,4 +1,4 @@
-"""Jobs for the tests of sweeps: in a module, for other processes import them."""
+"""Jobs for tests of sweeps, in a module because other processes import them."""
 
 import enum
 import math
@@ -16,7 +16,7 @@ from paper.sweeps import Job, run
 
 ROOT = Path(__file__).parents[2]
 ENVIRONMENT = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])}
-"""For scripts: `paper` is not installed."""
+"""The path for scripts, because `paper` is not installed."""
 
 
 class Colour(enum.StrEnum):
@@ -41,7 +41,7 @@ class Spec:
 
 @dataclass(frozen=True, kw_only=True)
 class Place:
-    """A folder in which a job leaves traces for the test."""
+    """A folder in which a job writes files that the test reads."""
 
     seed: int
     folder: str
@@ -59,7 +59,7 @@ class Thawed:
 
 
 def score(spec: Spec) -> list[dict[str, Any]]:
-    """Numbers whose last digits depend on how they are summed."""
+    """Numbers whose last digits depend on the order of their sum."""
     A = np.random.default_rng(spec.seed).standard_normal((200, 30))
     values = np.linalg.svd(A.T @ A / 3)[1]
     rows = [{"seed": spec.seed, "k": k, "value": value} for k, value in enumerate(values[:4])]
@@ -67,14 +67,14 @@ def score(spec: Spec) -> list[dict[str, Any]]:
 
 
 def trace(spec: Place) -> list[dict[str, Any]]:
-    """Leaves a file that is called by seed, process and moment."""
+    """Write a file whose name contains the seed, the process and the time."""
     (Path(spec.folder) / f"{spec.seed}-{os.getpid()}-{time.monotonic_ns()}").touch()
     time.sleep(spec.seconds)
     return score(Spec(seed=spec.seed))
 
 
 def surroundings(spec: Inner) -> list[dict[str, Any]]:
-    """What a process sees: its environment, signals and XLA."""
+    """Return what a process sees: its environment, signals and XLA."""
     import jax.numpy as jnp
 
     A = np.random.default_rng(0).standard_normal((4000, 400)).astype(np.float32)
@@ -137,8 +137,8 @@ def traced(count: int, folder: Path, seconds: float) -> list[Job]:
 
 
 if __name__ == "__main__":
-    # count, folder, seconds, workers: the sweep that a test kills
-    import sweep_jobs  # its functions belong to a module, not to this script
+    # count, folder, seconds, workers of the sweep that a test kills
+    import sweep_jobs  # its functions belong to a module instead of this script
 
     _count, _folder, _seconds, _workers = sys.argv[1:]
     _jobs = sweep_jobs.traced(int(_count), Path(_folder), float(_seconds))

@@ -1,4 +1,4 @@
-"""Figures from made-up records: files appear, and the same records give the same bytes."""
+"""Figures of synthetic records are written, and the same records give the same bytes."""
 
 import json
 
@@ -18,7 +18,7 @@ METRICS = ("f1@0.001", "derivative.t2", "derivative.t3", "rollout.t2", "rollout.
 
 
 def settings() -> dict[str, tuple[str, ...]]:
-    """Which methods have records where."""
+    """The settings in which each method has records."""
     shown: tuple[str, ...] = figures.SHOWN
     names = ["pendulum/low", "pendulum/medium", "pendulum/high"]
     names += [f"pendulum/medium/irregular/{kind}" for kind in ("stamps", "equal-steps")]
@@ -42,7 +42,7 @@ def some_records() -> list[dict]:
                 values = dict(zip(METRICS, rng.uniform(0.1, 0.9, len(METRICS)), strict=True))
                 lost = 3.0 if method == "pure@0.001" else 0.0
                 values |= {"diverged.t2": lost, "diverged.t3": lost}
-                if method == "stlsq":  # nothing completed, and no residual
+                if method == "stlsq":  # no completed rollout and no residual
                     values |= {"rollout.t2": None, "rollout.t3": None, "cosine": None}
                 rows += [
                     {"setting": setting, "method": method, "seed": seed, "metric": metric,

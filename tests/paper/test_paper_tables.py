@@ -1,4 +1,4 @@
-"""Tables from synthetic records: numbers, marks, texts, and the paper's values as printed."""
+"""Tables of synthetic records: numbers, marks and texts, and the printed values of the paper."""
 
 import csv
 import io

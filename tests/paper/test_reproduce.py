@@ -1,4 +1,4 @@
-"""The whole way from jobs to files, on tiny problems; splits that share nothing."""
+"""From jobs to files on tiny problems, with splits that share no data."""
 
 import json
 import os
@@ -61,7 +61,7 @@ def test_another_table_is_no_table_of_records():
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_no_two_splits_share_a_state(name):
-    """Training, validation, test runs, and the T3 runs that models are adapted to."""
+    """Training, validation and test runs, and the T3 runs for adapting."""
     system, seen = SYSTEMS[name](), set()
     for split in Split:
         states = generate(system, split, runs=5, seed=1).states
@@ -81,7 +81,7 @@ def test_a_model_is_adapted_to_runs_that_it_is_not_tested_on():
 
 @pytest.mark.slow
 def test_methods_never_see_a_test_split():
-    """With the test splits taken away, and the runs for adapting, the models are the same."""
+    """Models do not change if the test splits and the runs for adapting are removed."""
     whole = problem(Setting(), TINY, 0)
     blind = replace(whole, tests={}, adapting=whole.adapting.only(np.zeros(0, dtype=int)))
     methods = (
@@ -161,7 +161,7 @@ def test_everything_is_run_and_written(tmp_path):
     again = read(tmp_path)
     assert (again.records, again.portraits) == (result.records, result.portraits)
 
-    # what one experiment has computed serves another
+    # experiments share results
     jobs = {path: path.stat().st_mtime_ns for path in (tmp_path / "jobs").iterdir()}
     part = reproduce(["table_stlsq", "figures"], tmp_path, seeds=1, scale=TINY, workers=2)
     assert {path: path.stat().st_mtime_ns for path in (tmp_path / "jobs").iterdir()} == jobs
@@ -192,7 +192,7 @@ if __name__ == "__main__":
 
 
 def written_at(folder: Path) -> dict[Path, int]:
-    """The moment at which each finished job's file was written."""
+    """Return the time at which the file of each finished job was written."""
     return {path: path.stat().st_mtime_ns for path in folder.glob("jobs/*.json")}
 
 

@@ -1,4 +1,4 @@
-"""What names a job, and what a spec may hold."""
+"""Names of jobs, and allowed values of their specs."""
 
 import dataclasses
 import functools
@@ -28,7 +28,7 @@ specs = st.builds(
 
 
 def test_digest_is_what_it_always_was():
-    """Results of earlier versions are found by it: a change here makes all of them stale."""
+    """Earlier results are found by this digest. If it changes, they are not used any more."""
     job = Job(function=score, spec=Spec(seed=7))
     assert job.description == {
         "function": "sweep_jobs.score",

@@ -1,4 +1,4 @@
-"""Sweeps end with the same numbers whatever stops, damages or reorders them."""
+"""Sweeps give the same numbers after interruptions, damaged files and changes of the order."""
 
 import json
 import math
@@ -28,13 +28,13 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 def runs_of(folder: Path) -> list[int]:
-    """The seed of every call, in the order of the calls."""
+    """Return the seed of every call, in the order of the calls."""
     traces = [file.name.split("-") for file in (folder / "traces").iterdir()]
     return [int(seed) for seed, _, _ in sorted(traces, key=lambda trace: int(trace[2]))]
 
 
 def seeds_kept(wanted: list[Job], folder: Path) -> set[int]:
-    """The seeds of the jobs whose results are there."""
+    """Return the seeds of the jobs with results."""
     kept = contents(folder / "results")
     return {job.spec.seed for job in wanted if f"{job.digest}.json" in kept}
 
@@ -198,7 +198,7 @@ def test_a_killed_sweep_continues_and_gives_the_same_bytes(tmp_path, workers, ki
     count, seconds = 24, 0.15
     whole, broken = tmp_path / "whole", tmp_path / "broken"
     command = [sys.executable, sweep_jobs.__file__, str(count), str(broken), str(seconds)]
-    # jobs name the folder of their traces: the whole sweep is run with the same ones
+    # the specs contain the folder, so the whole sweep uses the same one
     same = sweep_jobs.traced(count, broken, seconds)
     for _ in range(kills):
         before, begun = seeds_kept(same, broken), runs_of(broken)
@@ -207,7 +207,7 @@ def test_a_killed_sweep_continues_and_gives_the_same_bytes(tmp_path, workers, ki
         wait_for(lambda: seeds_kept(same, broken) > before)  # noqa: B023
         time.sleep(rng.uniform(0.0, 0.4))
         sweep.kill()
-        sweep.wait()  # not for the pipe, which a process that outlives its parent would hold open
+        sweep.wait()  # do not wait for the pipe, which a surviving process would keep open
         sweep.stdout.close()
         wait_for(lambda: not any(map(is_alive, processes_of(broken))))
         assert before.isdisjoint(runs_of(broken)[len(begun) :]), "a finished job was run again"
@@ -287,7 +287,7 @@ def test_an_interrupt_ends_everything_and_keeps_what_is_finished(tmp_path, worke
         env=ENVIRONMENT,
     )
     wait_for(lambda: len(contents(tmp_path / "results")) >= 2)
-    os.killpg(sweep.pid, signal.SIGINT)  # as a terminal does: to children too
+    os.killpg(sweep.pid, signal.SIGINT)  # as a terminal does, also to child processes
     _, errors = sweep.communicate(timeout=30)
     assert sweep.returncode == -signal.SIGINT
     assert errors.count("Traceback") == 1 and errors.rstrip().endswith("KeyboardInterrupt")
@@ -317,7 +317,7 @@ def test_a_terminal_shows_what_runs_and_what_is_left(tmp_path):
     while True:
         try:
             part = os.read(ours, 65536)
-        except OSError:  # how Linux says that the other side is closed
+        except OSError:  # the error on Linux if the other side is closed
             break
         shown += part
         if not part:

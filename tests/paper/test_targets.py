@@ -1,4 +1,4 @@
-"""Targets of the recommended default from synthetic records: each can be reached and missed."""
+"""Targets of the default from synthetic records: each can be reached and missed."""
 
 import pytest
 

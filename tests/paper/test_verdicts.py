@@ -1,4 +1,4 @@
-"""Every claim comes out both ways, and the theory fails when a formula is off by one per cent."""
+"""Every claim can hold and fail, and theoretical claims fail if a formula is wrong by 1%."""
 
 from dataclasses import is_dataclass, replace
 
@@ -16,7 +16,8 @@ FEW = {"instances": 3}
 
 
 class Rows(dict):
-    """Values by (setting, method, metric); `records` repeats each over seeds, slightly changed."""
+    """Values by (setting, method, metric). `records` repeats each for several seeds with small
+    changes."""
 
     def records(self, seeds=3):
         return [
@@ -32,7 +33,7 @@ def outcome(rows: Rows, number: int, extras=None):
 
 
 def all_hold() -> Rows:
-    """Records under which each of claims 7 to 15 holds in every reading."""
+    """Records for which claims 7 to 15 hold in every reading."""
     rows = Rows()
     noisy = [f"pendulum/medium/noise={e}/{t}" for e in ("0.1", "0.2", "0.5")
              for t in ("smoothed", "analytic")]  # fmt: skip
@@ -145,7 +146,7 @@ FORMULAS = {1: "l2_hybrid", 2: "penalty_bound", 3: "error_split", 4: "minibatch_
 
 
 def off(value):
-    """Every number of a result one per cent larger; bounds far too small."""
+    """Return a result with every number 1% larger, and bounds that are far too small."""
     if isinstance(value, float):
         return 1.01 * value
     assert is_dataclass(value)

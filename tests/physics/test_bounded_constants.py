@@ -1,4 +1,4 @@
-"""A bound on a constant holds wherever the constant stands: alone, in products, in denominators."""
+"""A bound on a constant holds wherever the constant occurs: alone, in products, in denominators."""
 
 import numpy as np
 import pytest

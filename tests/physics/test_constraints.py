@@ -1,4 +1,4 @@
-"""What is known, as constraints: against SciPy, closed forms and its own definition."""
+"""Known physics as constraints, compared with SciPy, closed forms and the definition."""
 
 import numpy as np
 import pytest
@@ -43,7 +43,7 @@ def test_constrained_minimum_is_that_of_an_independent_solver(seed):
     assert (w >= low).all() and (w <= high).all()
     assert problem.value(w) <= theirs.fun + 1e-10
     assert_allclose(w, theirs.x, atol=1e-5)
-    # Karush, Kuhn, Tucker: the slope is a sum of the equalities' rows where no bound holds
+    # Karush-Kuhn-Tucker: without active bounds, the gradient is a sum of the rows of the equalities
     held = (w <= low) | (w >= high)
     slope = 2 * (Q @ w - r)
     multipliers = np.linalg.lstsq(E[:, ~held].T, -slope[~held], rcond=None)[0]
@@ -124,7 +124,7 @@ def test_constants_in_the_wrong_place_are_parameters_inside_terms():
 @given(seeds)
 @settings(max_examples=20)
 def test_atoms_move_along_the_relations_and_reach_all_of_them(seed):
-    """Any coefficients that meet the relations are a sum of atoms, and any sum meets them."""
+    """Coefficients satisfy the relations if and only if they are a sum of atoms."""
     rng = np.random.default_rng(seed)
     found = bound(
         Polynomial(2), ("S", "I", "R"), conserved=["S + I + R"],

@@ -1,4 +1,4 @@
-"""Equations with several derivatives: solved exactly, constants found, printed as written."""
+"""Equations with several derivatives are solved exactly, estimated and printed as written."""
 
 import numpy as np
 import pandas as pd
@@ -21,7 +21,7 @@ NAMES = ["x", "a", "v", "w"]
 
 
 def rate(z):
-    """The cart with a pendulum, solved by NumPy."""
+    """Return the derivatives of a cart with a pendulum, solved by NumPy."""
     x, a, v, w = z.T
     p = TRUE
     mass = np.array([[np.full_like(a, p["Mt"]), p["q"] * np.cos(a)],
@@ -117,7 +117,8 @@ def test_what_cannot_be_solved_is_said_in_a_sentence(equations, words):
 
 
 def test_a_constant_before_one_derivative_is_divided_by():
-    """m x'' = ... is no system: its quotients are coefficients, and more may be added."""
+    """The equation m x'' = ... is not a system: its quotients are coefficients, and terms may be
+    added."""
     t = np.linspace(0, 9, 300)
     data = og.Dataset.from_positions(np.cos(2 * t)[:, None], t, names=["x"])
     physics = og.Physics(equations=["m*x'' = -k*x + ..."], values={"m": 0.5})
@@ -164,7 +165,7 @@ def test_positions_alone_give_the_constants_with_intervals_of_trajectories():
 
 
 def test_a_constant_of_an_equation_with_one_derivative_keeps_its_value_in_others():
-    """x'' is written into the equation of a'', where k would otherwise be undetermined."""
+    """x'' is inserted into the equation of a'', because k would otherwise be undetermined."""
 
     def slope(_: float, z: np.ndarray) -> list[float]:
         own = -4 * z[0]

@@ -1,4 +1,4 @@
-"""Entries of a physics file have a type each; any other value is refused in one sentence."""
+"""Entries of a physics file have a type, and other values are refused in one sentence."""
 
 import pytest
 

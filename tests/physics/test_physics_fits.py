@@ -1,4 +1,4 @@
-"""Models that were told something: it holds exactly, and what was left open is found."""
+"""Known physics holds exactly in fitted models, and the unknown part is found."""
 
 import numpy as np
 import pytest
@@ -77,7 +77,7 @@ def test_the_interval_of_the_length_covers_it_on_noisy_data():
 def test_a_sign_that_noise_would_turn_is_held_and_the_certificate_says_so():
     rng = np.random.default_rng(0)
     x = rng.uniform(-1, 1, (200, 2))
-    y = np.column_stack([x[:, 1], -x[:, 0] + 0.05 * x[:, 1]])  # it seems to gain energy
+    y = np.column_stack([x[:, 1], -x[:, 0] + 0.05 * x[:, 1]])  # the system seems to gain energy
     library = og.Polynomial(1)
     free = og.OrthoReg(library, og.Zero()).fit(x, y)
     assert free.coefficients_[1, 2] > 0
@@ -167,7 +167,7 @@ def test_residual_and_gate_have_the_symmetry_exactly(symmetry, tmp_path):
         turned, signs = one.signs(["x0", "x1"], ["x0", "x1"])
         assert_allclose(model.predict(at * turned), here * signs, atol=1e-12)
     if symmetry == og.Odd():
-        rolled = model.simulate([0.5, 0.5], np.linspace(0, 1, 5))  # by JAX
+        rolled = model.simulate([0.5, 0.5], np.linspace(0, 1, 5))  # simulated by JAX
         assert np.isfinite(rolled.x).all()
 
 
@@ -237,7 +237,7 @@ def test_data_that_refute_a_symmetry_are_named_and_others_are_not():
     model = og.OrthoReg(og.Polynomial(2), og.RandomFeatures(40), physics=physics)
     with pytest.warns(og.DataWarning, match="contradict the symmetry: .* of x1' is unexplained"):
         model.fit(x, y)
-    model.fit(x[x[:, 0] > 0], y[x[:, 0] > 0])  # on one side nothing can be told
+    model.fit(x[x[:, 0] > 0], y[x[:, 0] > 0])  # on one side, nothing can be said
 
 
 with pytest.deprecated_call():

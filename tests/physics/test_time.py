@@ -1,4 +1,4 @@
-"""Equations that time enters, and numbers that differ from run to run."""
+"""Equations that contain time, and constants that differ between runs."""
 
 import numpy as np
 import pytest
@@ -37,7 +37,7 @@ def test_size_and_frequency_of_a_force_are_found(model):
     assert model.input_names_ == ("t",)
     names = np.array(model.feature_names_)
     assert set(names[model.support_[1]]) == {"x", "v", "cos(t*w)"}
-    assert [name for name in names if "t" in name] == ["cos(t*w)"]  # the library has none of it
+    assert [name for name in names if "t" in name] == ["cos(t*w)"]  # the library lacks this term
 
 
 def test_time_is_not_asked_for_again(model, forced, tmp_path):

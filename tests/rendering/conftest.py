@@ -1,4 +1,4 @@
-"""Small data and models for pictures; nothing here is compiled."""
+"""Small data and models for figures, without compilation."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ def swing_model(swing) -> og.OrthoReg:
 
 @pytest.fixture(scope="session")
 def chain() -> og.Dataset:
-    """Ten oscillators that do not see each other, positions first: 20 states."""
+    """Ten independent oscillators, positions first: 20 states."""
     rng = np.random.default_rng(0)
     rates = 1 + 0.2 * np.arange(10)
     phases = [np.outer(TIMES, rates) + rng.uniform(0, 6, 10) for _ in range(4)]

@@ -1,4 +1,4 @@
-"""A model whose every name tries to run code."""
+"""A model in which every name tries to run code."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ UNIT = "<b onclick=window.hacked=1>m</b>"
 
 
 def hostile() -> tuple[og.OrthoReg, og.Dataset]:
-    """A driven oscillator under these names, and its runs."""
+    """Return a driven oscillator with these names, and its runs."""
     rng = np.random.default_rng(0)
     t = np.linspace(0, 8, 160)
     runs, inputs = [], []

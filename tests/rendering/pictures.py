@@ -1,4 +1,4 @@
-"""Data to draw, and what can be asked of a picture."""
+"""Data for figures, and checks of figures."""
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -17,7 +17,7 @@ def oscillator(amplitudes=(1.0, 2.0), **options) -> og.Dataset:
 
 
 def said(figure: Figure) -> str:
-    """Everything that is written around the panels."""
+    """Return all texts around the panels."""
     return "\n".join(text.get_text() for text in figure.texts)
 
 
@@ -26,7 +26,7 @@ def lines_of(axes, label: str) -> list:
 
 
 def layout_faults(figure: Figure) -> list[str]:
-    """Texts that leave the figure or lie on one another, and legends that lie on a panel."""
+    """Return texts that leave the figure or overlap, and legends that cover a panel."""
     figure.draw_without_rendering()
     renderer = figure.canvas.get_renderer()
     faults, boxes, hidden = [], [], _beyond(figure)
@@ -49,7 +49,8 @@ def layout_faults(figure: Figure) -> list[str]:
 
 
 def _beyond(figure: Figure) -> set[int]:
-    """Numbers of axes beyond their range, which Matplotlib keeps and does not draw."""
+    """Return tick labels beyond the range of their axis, which Matplotlib keeps but does
+    not draw."""
     found = set()
     for axes in figure.findobj(Axes):
         for axis in (axes.xaxis, axes.yaxis):

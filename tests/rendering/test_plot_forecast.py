@@ -1,4 +1,4 @@
-"""Forecasts over time: the artists carry the numbers, and the words what is shown of how many."""
+"""Forecasts over time: the drawn numbers are correct, and the text says what is shown."""
 
 from dataclasses import replace
 
@@ -87,7 +87,7 @@ def test_a_forecast_that_left_the_range_has_its_cross_at_the_edge(swing):
     figure = plot_forecast(swing[1], [x])
     axes = figure.axes[0]
     assert lines_of(axes, "forecast stopped")[0].get_ydata() == [axes.get_ylim()[1]]
-    assert axes.get_ylim()[1] <= 2 + 0.6 * 4  # the measured range stays readable
+    assert axes.get_ylim()[1] <= 2 + 0.6 * 4  # the measured range remains readable
 
 
 def test_where_a_rollout_left_the_training_data_the_panel_is_shaded(swing):

@@ -1,4 +1,4 @@
-"""What all pictures share: Axes of the caller, names as they were written, files."""
+"""Properties of all figures: Axes of the caller, unchanged names, and files."""
 
 import matplotlib
 import numpy as np
@@ -130,7 +130,7 @@ def test_files_have_the_size_of_the_figure(swing, swing_model, tmp_path):
         width, height = figure.get_size_inches() * figure.dpi
         assert abs(image.width - width) <= 1 and abs(image.height - height) <= 1
         pixels = np.asarray(image.convert("L"))
-    assert 0.01 < (pixels < 100).mean() < 0.2  # runs and letters, on mostly white paper
+    assert 0.01 < (pixels < 100).mean() < 0.2  # lines and letters on a mostly white page
     assert (pixels[:5] == 255).all() and (pixels[:, -3:] == 255).all()
     assert rendered(figure, "svg").startswith(b"<?xml")
 

@@ -1,4 +1,4 @@
-"""Phase portraits: which pairs, what lies on top, and the flow itself."""
+"""Phase portraits: the shown pairs, the order of layers, and the flow."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The residual, or what the equations miss: numbers, and no claim that they do not bear out."""
+"""The residual, or the error of the equations: numbers, and only supported statements."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ def panels(figure):
 
 @pytest.fixture(scope="module")
 def damped() -> og.Dataset:
-    """v' = -x - v**3, which a library without cubes misses."""
+    """Simulate v' = -x - v**3, fitted with a library without cubes."""
     rng = np.random.default_rng(0)
     x = rng.uniform(-2, 2, (400, 2))
     slopes = np.column_stack([x[:, 1], -x[:, 0] - x[:, 1] ** 3])
@@ -146,7 +146,7 @@ def test_a_state_at_rest_does_not_hide_the_others():
     data = og.Dataset.from_arrays(x, TIMES, names=["g", "y"])
     model = og.STLSQ(9.0, og.Polynomial(1)).fit(data)
     first, second = panels(plot_residual(model, data))
-    assert float(first.get_title().split("error ")[1]) < 1e-3  # rounding is no derivative
+    assert float(first.get_title().split("error ")[1]) < 1e-3  # rounding errors are not derivatives
     assert second.get_title() == "y': error 1.0"
 
 

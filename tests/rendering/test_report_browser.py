@@ -1,4 +1,4 @@
-"""The report in a real browser: every chart drawn, nothing fetched, controls that work."""
+"""The report in a browser: all charts are drawn, nothing is loaded, and controls work."""
 
 import re
 from pathlib import Path
@@ -23,7 +23,7 @@ def page(browser, pendulum_model, pendulum_runs, tmp_path_factory):
 
 
 def opened(browser, path, **options):
-    """The page with what it complained of and asked for."""
+    """A page with its error messages and requests."""
     context = browser.new_context(viewport={"width": 1280, "height": 900}, **options)
     shown = context.new_page()
     shown.complaints, shown.requests = [], []
@@ -37,13 +37,13 @@ def opened(browser, path, **options):
 
 
 def marks(page, chart: str) -> int:
-    """How many lines, dots and bars a chart has."""
+    """Return the numbers of lines, dots and bars of a chart."""
     inside = f"#{chart} .mlayer path, #{chart} .mlayer image"
     return page.eval_on_selector_all(inside, "found => found.length")
 
 
 def outline(page, chart: str) -> str:
-    """What a chart looks like, as text."""
+    """Return a description of a chart as text."""
     return page.eval_on_selector(
         f"#{chart}", "one => one.querySelector('.plot-container').innerHTML"
     )
@@ -81,7 +81,8 @@ def test_a_chart_is_saved_as_a_drawing_on_the_colour_of_the_page(page):
 def test_the_latex_of_an_equation_is_copied(page, pendulum_model):
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page.locator("#equations .equation .copy").nth(1).click()
-    # `wait_for_function` may evaluate its text in the page, which the report's policy refuses
+    # `wait_for_function` may evaluate its text in the page, which the security policy of the
+    # report forbids
     page.locator("#equations .equation .copy", has_text=re.compile("^Copied$")).wait_for()
     assert page.evaluate("navigator.clipboard.readText()") == pendulum_model.to_latex()[1]
 
@@ -109,7 +110,9 @@ def test_the_slider_moves_along_the_path_by_keyboard(page):
     assert int(page.inner_text("#path-step-value")) == count + 1
     assert page.inner_text("#path-formula") != formula
     assert outline(page, "chart-path-forecast") != forecast
-    assert page.locator("#path-formula math").count() == count + 2  # the left side, and its terms
+    assert (
+        page.locator("#path-formula math").count() == count + 2
+    )  # the left-hand side and its terms
 
 
 def test_a_phone_and_the_dark_show_everything(page):
@@ -118,8 +121,8 @@ def test_a_phone_and_the_dark_show_everything(page):
     assert overflow(page) <= 0
     assert [chart for chart in CHARTS if not marks(page, chart)] == []
     light = page.evaluate("getComputedStyle(document.body).backgroundColor")
-    page.click("#theme")  # light
-    page.click("#theme")  # dark
+    page.click("#theme")  # light mode
+    page.click("#theme")  # dark mode
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") != light
     line = "#chart-path .scatterlayer .js-line"
     assert page.eval_on_selector(line, "one => getComputedStyle(one).stroke") != "rgb(0, 114, 178)"
@@ -134,7 +137,7 @@ def test_names_that_are_code_do_nothing(browser, tmp_path):
     for page in opened(browser, path, color_scheme="dark"):
         assert page.evaluate("window.hacked") is None
         assert page.complaints == [] and len(page.requests) == 1
-        assert "window.hacked" in page.inner_text("#equations")  # shown, as text
+        assert "window.hacked" in page.inner_text("#equations")  # shown as text
         assert page.locator("main img, main svg [onload], main a[href^=javascript]").count() == 0
         page.set_viewport_size({"width": 380, "height": 800})
         page.wait_for_timeout(400)

@@ -1,4 +1,4 @@
-"""What a report is made of: plain numbers, each the one that the model gives."""
+"""The data of a report are plain numbers that equal those of the model."""
 
 import json
 import re
@@ -24,7 +24,7 @@ def found(pendulum_model, pendulum_runs):
 
 
 def body(found) -> str:
-    """The page up to its scripts."""
+    """Return the page without its scripts."""
     return render(found).split('<script type="application/json"')[0]
 
 
@@ -83,13 +83,13 @@ def test_the_path_holds_the_errors_of_the_selection_and_the_model_itself(found, 
             place = list(own.n_terms).index(step.n_terms)
             assert_allclose(step.outer, max(np.sqrt(own.outer[place]), 1e-7))
             assert len(step.terms) == step.n_terms
-    # more terms follow the rows that were fitted no worse
+    # more terms fit the inner rows no worse
     inner = [step.inner for step in by_name["omega'"].steps]
     assert all(b <= a * (1 + 1e-9) for a, b in zip(inner, inner[1:], strict=False))
 
 
 def test_a_step_of_the_path_forecasts_as_its_equation_does(pendulum_runs):
-    """The chosen step of a model without a network is the model."""
+    """The selected step of a model without a network is the model itself."""
     model = og.OrthoReg(augmentation=og.Zero()).fit(pendulum_runs)
     found = collect(model, pendulum_runs)
     path = found.paths.equations[0]
@@ -186,7 +186,7 @@ def test_without_a_network_there_is_no_map_of_it_and_no_chart_of_coefficients():
     page = body(found)
     assert found.residual == () and not found.has_network
     assert 'id="residual"' not in page and 'id="chart-coefficients"' not in page
-    assert '<section id="coefficients"' in page and "−1.000" in page  # the table is there
+    assert '<section id="coefficients"' in page and "−1.000" in page  # the table exists
 
 
 def test_inputs_that_are_held_are_drawn_in_steps_at_the_times_they_change():
@@ -218,7 +218,7 @@ def test_an_accepted_model_is_the_subject_and_the_earlier_one_stands_beside_it()
     name, now, before = found.earlier.rows[2]
     assert name == "error of q'" and "less than" in now and "less than" not in before
     page = body(found)
-    assert page.count('class="badge') == 1  # that of the accepted model
+    assert page.count('class="badge') == 1  # the equation of the accepted model
     assert page.index('id="verdict"') < page.index('id="earlier"') < page.index('id="proposals"')
     assert "missing in the earlier library" in page and found.earlier.verdict.text[:20] in page
     assert collect(model, data, explanation=explanation).earlier is None

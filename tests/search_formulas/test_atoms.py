@@ -1,4 +1,4 @@
-"""Atoms of users and of the catalogue: what they stand for, and what is refused in a sentence."""
+"""Atoms of users and of the catalogue: their meaning, and errors in one sentence."""
 
 import numpy as np
 import pytest
@@ -82,7 +82,7 @@ def test_no_logarithm_of_negatives_and_no_pole_within_the_range():
 
 @pytest.mark.parametrize("factor", [1e-4, 1e4])
 def test_grids_follow_the_units_of_the_columns(factor):
-    """What is tried of a column of another unit is the same function, but for simple numbers."""
+    """For a column in another unit, the same functions are tried, except for rounded numbers."""
     one = extent()
     other = Extent.of(factor * one.sample)
     for a in catalogue(NAMES, one):

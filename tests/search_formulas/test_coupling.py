@@ -1,4 +1,4 @@
-"""Equations of motion with several accelerations, found from positions alone."""
+"""Equations of motion with several accelerations, from positions alone."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -37,8 +37,8 @@ def cart_pole(q: np.ndarray, v: np.ndarray, force: float) -> np.ndarray:
 
 
 def two_links(q: np.ndarray, v: np.ndarray, force: float) -> np.ndarray:
-    """An arm whose second angle is measured from the first link: the first one's inertia changes,
-    and two equations hold both accelerations."""
+    """An arm whose second angle is measured from the first link. The inertia of the first link
+    changes, and both equations contain both accelerations."""
     sine, cosine = np.sin(q[1]), np.cos(q[1])
     mass = np.array([[1.5 + 0.8 * cosine, 0.5 + 0.4 * cosine], [0.5 + 0.4 * cosine, 0.5]])
     far = 4 * np.sin(q[0] + q[1])
@@ -50,7 +50,7 @@ def two_links(q: np.ndarray, v: np.ndarray, force: float) -> np.ndarray:
 
 
 def springs(q: np.ndarray, v: np.ndarray, force: float) -> np.ndarray:
-    """Each mass has an equation of its own."""
+    """Each mass has its own equation."""
     return np.array([-3 * q[0] + q[1] - 0.1 * v[0], q[0] - 2 * q[1] - 0.5 * q[1] ** 3 - 0.1 * v[1]])
 
 
@@ -87,7 +87,7 @@ BENT = np.random.default_rng(1).uniform(-2, 2, (5, 4))
 
 
 def gaps_of_nothing(rows: Measurements) -> list[EquationResult]:
-    """Gaps whose only candidate is a constant."""
+    """Return gaps with a single candidate, a constant."""
     found = []
     for c in rows.learned:
         equation = DictionaryProblem(rows, [ParametricTerm(Number(1.0), "poly", known=True)], c)
@@ -131,8 +131,8 @@ def test_a_driven_cart_with_its_pole_as_on_paper(cart: tuple[Measurements, list[
 
 @pytest.mark.slow
 def test_two_equations_that_turn_out_to_be_one_are_not_a_system():
-    """The second equation is the shortest for either acceleration; the first one is sought among
-    those that lack one of its forces."""
+    """The second equation is the shortest one for either acceleration. The first one is found among
+    equations that lack one of its forces."""
     rows, systems = systems_of(runs(two_links, BENT))
     mass = mass_matrix(systems[0], rows.extent.sample)
     assert np.linalg.det(mass).min() > 0.1
@@ -144,7 +144,7 @@ def test_two_equations_that_turn_out_to_be_one_are_not_a_system():
         },
         rel=5e-3,
     )  # fmt: skip
-    # the first one times any number, and any multiple of the second one added, is as true
+    # any sum of multiples of both equations is also true
     x = rows.extent.sample
     truth = np.array([two_links(row[:2], row[2:], 0.0) for row in x])
     at_rest = np.hstack([x, np.zeros_like(x)])
@@ -161,7 +161,7 @@ def test_equations_of_their_own_are_not_coupled():
 
 
 def test_an_equation_with_one_acceleration_beside_one_with_two():
-    """A heavy cart moves as it likes, and its pole follows."""
+    """A heavy cart moves independently of its pole."""
 
     def heavy(q: np.ndarray, v: np.ndarray, force: float) -> np.ndarray:
         own = -4 * q[0] - 0.1 * v[0]

@@ -1,4 +1,4 @@
-"""`discover`: ranked models of runs, the base library's best among them."""
+"""`discover`: ranked models of runs, including the best model of the base library."""
 
 import json
 from copy import copy
@@ -69,7 +69,8 @@ def test_models_far_behind_are_counted_not_printed(discovery):
 
 @pytest.mark.slow
 def test_a_concentration_that_noise_takes_below_zero_still_saturates():
-    """S' = -1.2 S/(0.7 + S) down to zero: S/(c + S) is sought although values are negative."""
+    """S' = -1.2 S/(0.7 + S) decays to zero. S/(c + S) is tried although some values are
+    negative."""
     t, rng = np.linspace(0, 10, 80), np.random.default_rng(7)
     law = lambda _, s: -1.2 * s / (0.7 + s)  # noqa: E731
     runs = [solve_ivp(law, (0, 10), [s], t_eval=t, rtol=1e-9).y.T for s in (5.0, 2.0, 8.0)]
@@ -83,8 +84,8 @@ def test_a_concentration_that_noise_takes_below_zero_still_saturates():
 
 @pytest.mark.slow
 def test_a_tank_that_runs_dry_is_torricellis():
-    """h' = -0.4 sqrt(h), measured below zero once the tank is empty. No sqrt(abs(h)) stays at zero
-    by itself, so that a constant of some hundredths of the largest rate may hold it there."""
+    """h' = -0.4 sqrt(h) is measured below zero after the tank is empty. Since no solution with
+    sqrt(abs(h)) stays at zero, a constant of a few hundredths of the largest rate may be added."""
     t, rng = np.linspace(0, 9, 120), np.random.default_rng(3)
     runs = [np.maximum(np.sqrt(h) - 0.2 * t, 0.0)[:, None] ** 2 for h in (2.0, 1.2, 0.8)]
     runs = [run + 0.01 * rng.standard_normal(run.shape) for run in runs]
@@ -204,7 +205,8 @@ def test_fit_discovers_on_the_command_line(tmp_path, capsys):
 
 @pytest.mark.slow
 def test_a_positive_quantity_near_zero_beside_noise():
-    """x' = 1.2 - 0.2 x - exp(-x) from 0: smoothed samples are below zero, those of a model not."""
+    """x' = 1.2 - 0.2 x - exp(-x) from 0: smoothed samples are below zero, but states of a model are
+    not."""
     from scipy.integrate import solve_ivp
 
     t = np.linspace(0, 10, 300)
@@ -218,7 +220,8 @@ def test_a_positive_quantity_near_zero_beside_noise():
 
 @pytest.mark.slow
 def test_outliers_are_left_out():
-    """x'' = -x - 0.3 x' abs(x') with a wild value in each run; the verdict knows of them too."""
+    """x'' = -x - 0.3 x' abs(x') with an outlier in each run. The verdict does not count outliers
+    either."""
     from scipy.integrate import solve_ivp
 
     rng = np.random.default_rng(0)
@@ -244,7 +247,7 @@ def test_outliers_are_left_out():
 
 @pytest.mark.slow
 def test_an_equation_may_have_no_term():
-    """A state that hardly moves beside one that does."""
+    """One state hardly moves, and the other does."""
     t = np.linspace(0, 8, 200)
     rng = np.random.default_rng(3)
     states = np.column_stack([logistic(t, 0.1), np.ones(200)]) + 0.01 * rng.standard_normal(

@@ -1,4 +1,4 @@
-"""What a proposal explains, in words."""
+"""The sentence on the share of the error that a proposal explains."""
 
 import numpy as np
 import pytest

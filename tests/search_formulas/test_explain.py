@@ -1,4 +1,4 @@
-"""`explain`: proposals for fitted models, accepted, saved, printed, or none."""
+"""`explain`: proposals for fitted models are accepted, saved and printed, or there are none."""
 
 import json
 import re
@@ -217,7 +217,7 @@ def test_explain_and_discover_agree(noise):
     for values in (explained.proposals[0].values(points), discovered.best.predict(points)[:, 0]):
         assert np.abs(values - truth).max() < 0.03
     assert "S)" in explained.proposals[0].formula and "exp" not in explained.proposals[0].formula
-    # those that do worse than the library on the outer shell come last
+    # proposals that are worse than the library on the outer part are last
     ranks = [(one.is_worse_outside, -one.gain) for one in explained.proposals]
     assert ranks == sorted(ranks)
     for one in explained.proposals:
@@ -227,7 +227,7 @@ def test_explain_and_discover_agree(noise):
 
 
 def _decay(t: np.ndarray) -> np.ndarray:
-    """x' = -x + 2 sin(3 x) has no closed form: by small steps."""
+    """x' = -x + 2 sin(3 x) has no closed form and is solved by small steps."""
     x, step = np.array([2.6]), 1e-3
     found = []
     for time in np.arange(0, t[-1] + step, step):
@@ -240,7 +240,7 @@ def _decay(t: np.ndarray) -> np.ndarray:
 
 @pytest.mark.slow
 def test_many_proposals_for_one_equation_leave_room_for_those_of_others():
-    """Two tanks: both equations lack the root, and many sums of exponentials imitate it in each."""
+    """Both equations lack the root, and many sums of exponentials imitate it in each."""
 
     def slope(_: float, x: np.ndarray) -> list[float]:
         return [0.3 - 0.4 * np.sqrt(x[0]), 0.4 * np.sqrt(x[0]) - 0.3 * np.sqrt(x[1])]

@@ -1,4 +1,4 @@
-"""The parts of the search against plain references."""
+"""The parts of the search compared with simple references."""
 
 import numpy as np
 import pytest
@@ -144,7 +144,7 @@ def test_the_truth_is_found_and_nothing_else(target, structure):
 
 @given(st.integers(0, 1000), st.integers(1, 8), st.floats(-12, 0))
 def test_coefficients_are_those_of_singular_values(seed, size, digits):
-    """Whether columns are well apart or all but the same."""
+    """Return whether columns are clearly different or nearly equal."""
     rng = np.random.default_rng(seed)
     phi = rng.standard_normal((60, size))
     phi[:, -1] = phi[:, 0] + 10**digits * phi[:, -1]

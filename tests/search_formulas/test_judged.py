@@ -1,4 +1,4 @@
-"""Proposals of one equation: each function once, in the order of the score."""
+"""Proposals of one equation: each function once, ordered by score."""
 
 import numpy as np
 import pytest
@@ -42,7 +42,8 @@ def test_what_extrapolates_worse_than_the_library_comes_last(explanation):
 
 @pytest.mark.parametrize("noise", [0.01, 0.02])
 def test_a_formula_whose_trajectories_leave_noise_explains_all_beyond_noise(noise):
-    """Single rows are noisier than expected; what the right formula leaves there is no lack."""
+    """Single rows are noisier than expected, but the misfit of the true formula is no reason for
+    more terms."""
     rng, t = np.random.default_rng(5), np.linspace(0, 10, 101)
     runs = []
     for start in (1.0, 2.5, 5.0, 8.0):
@@ -57,7 +58,7 @@ def test_a_formula_whose_trajectories_leave_noise_explains_all_beyond_noise(nois
 
 @pytest.mark.slow
 def test_rows_decide_where_trajectories_are_followed_over_less_than_a_window():
-    """A stage with dry friction at 1 kHz, of which 25 rows show next to no motion."""
+    """A stage with dry friction at 1 kHz, whose motion over 25 rows is very small."""
     from benchmarks.measurements import stage
 
     data = stage.measured(2)

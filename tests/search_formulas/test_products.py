@@ -1,4 +1,4 @@
-"""Products of two functions, and steps: what no single template of the catalogue is."""
+"""Products of two functions, and steps, which no single template of the catalogue represents."""
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ def shape(text, parameters=(), grid=((),), low=(), high=()) -> ParametricTerm:
 
 
 def equation(target, symmetries=None, rows=300, noise=1e-3) -> DictionaryProblem:
-    """Of a target at random points, with the terms of poly(1)."""
+    """Return the search for a target at random points, with the terms of poly(1)."""
     rng = np.random.default_rng(0)
     X = rng.uniform(-2, 2, (rows, 2))
     y = target(*X.T) + noise * rng.standard_normal(rows)
@@ -132,7 +132,7 @@ def test_products_beside_a_support_are_estimated_and_keep_symmetries():
     ]
     place = next(i for i, text in enumerate(texts) if "exp(-x**2*p)" in text and "sin(" in text)
     assert_allclose(problem.values[begun[place][-1]], (0.7, 2.0), rtol=0.01)
-    # odd under a mirror of both variables: no cosine times a Gauss
+    # odd under reflection of both variables, so no cosine times a Gaussian
     odd = Symmetries(np.array([[-1.0, -1.0]]), np.array([[-1.0]]), np.zeros(2))
     problem = equation(target, odd)
     for columns in add_products(problem, [support_of(problem, (1,))]):

@@ -1,4 +1,4 @@
-"""Candidates that rows cannot tell apart: which sign jumps is seen in trajectories."""
+"""Candidates that rows cannot distinguish: trajectories show which sign jumps."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ STEP, FINE = 0.01, 20
 
 
 def servo(seed: int) -> og.Dataset:
-    """Position under feedback, x'' = 12 u - 6 v - 4 sign(v)."""
+    """Return the position of x'' = 12 u - 6 v - 4 sign(v) with a controller."""
     rng = np.random.default_rng(seed)
     times = STEP / FINE * np.arange(1000 * FINE)
     rates, phases = 2 * np.pi * rng.uniform(0.1, 0.6, 4), rng.uniform(0, 2 * np.pi, 4)
@@ -39,7 +39,8 @@ def test_the_sign_of_a_velocity_is_told_from_that_of_the_force():
 
 @pytest.mark.slow
 def test_the_sign_of_an_input_is_named_where_that_jumps():
-    """x'' = -4 x - 0.8 x' + 2 sign(u), u a sum of sines that crosses zero between samples."""
+    """Simulate x'' = -4 x - 0.8 x' + 2 sign(u), where u is a sum of sines that crosses zero between
+    samples."""
     t = STEP / FINE * np.arange(1500 * FINE)
     u = np.sin(2.1 * t) + 0.8 * np.sin(3.7 * t + 1) + 0.6 * np.sin(0.9 * t + 2)
     x, v, found, step = 0.0, 0.0, [], STEP / FINE

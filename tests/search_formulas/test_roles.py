@@ -1,4 +1,4 @@
-"""The structure of one equation, tried in the others with the roles of variables exchanged."""
+"""The structure of one equation is tried in the others, with exchanged variables."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ from orthoreg.terms import Variable, parse
 
 
 def cells() -> og.Dataset:
-    """Two cells that inhibit each other by the same steep function."""
+    """Two cells inhibit each other by the same steep function."""
 
     def slope(_: float, x: np.ndarray) -> list[float]:
         inhibited = [1 / (1 + np.exp(4.9 * other - 1.4)) for other in (x[1], x[0])]
@@ -29,7 +29,7 @@ def cells() -> og.Dataset:
 
 
 def test_what_one_cell_does_is_tried_for_the_other():
-    """With its constants estimated anew, cheaply."""
+    """Return the structure with estimated constants."""
     rows = measurements(Auto(), cells())
     parameters = {"p": (3.0, 0.1, 30.0), "c": (1.0, -30.0, 30.0)}
     start, low, high = zip(*parameters.values(), strict=True)
@@ -51,7 +51,7 @@ def test_what_one_cell_does_is_tried_for_the_other():
 
 
 def test_a_function_that_the_other_variable_leaves_undefined_is_not_tried():
-    rows = measurements(Auto(), cells())  # a begins at 0.002, b at 0.25
+    rows = measurements(Auto(), cells())  # a starts at 0.002, b at 0.25
     root = ParametricTerm(parse("sqrt(b - 0.1)", rows.names), "power")
     law = polish(DictionaryProblem(rows, [root], 0), [0])
     decay = ParametricTerm(Variable(1, rows.names[1]), "poly", known=True)

@@ -1,4 +1,4 @@
-"""What the search respects: symmetries, given terms, bounds, time; and fractions it finds."""
+"""The search respects symmetries, given terms, bounds and time, and finds fractions."""
 
 import numpy as np
 import pytest
@@ -95,7 +95,7 @@ def test_a_proposal_does_not_go_beyond_a_bound():
 
 
 def forced(t: np.ndarray) -> np.ndarray:
-    """x' = -x + cos(2 t), exactly, from a start with a transient."""
+    """Return the exact solution of x' = -x + cos(2 t) from a start with a transient."""
     return ((np.cos(2 * t) + 2 * np.sin(2 * t)) / 5 + 1.5 * np.exp(-t))[:, None]
 
 
@@ -124,7 +124,7 @@ def test_a_formula_of_the_library_may_name_time():
 
 
 def test_where_candidates_differ_most_is_a_place_that_can_be():
-    """Amounts are not negative, whatever the range."""
+    """Amounts are never negative."""
     t = np.linspace(0, 6, 200)
     amounts = np.column_stack([np.exp(-t), -1 - np.sin(t) ** 2])
     rows = measurements(Auto(), og.Dataset.from_arrays(amounts, t, names=["a", "b"]))

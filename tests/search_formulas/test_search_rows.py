@@ -1,4 +1,4 @@
-"""The rows that a search fits: integrals of noisy runs, and where functions must be defined."""
+"""Rows of a search: integrals of noisy runs, and the range in which functions must be defined."""
 
 from dataclasses import replace
 
@@ -24,7 +24,7 @@ NAMES = ("x", "y")
 
 
 def runs(noise: float, seed: int = 0, count: int = 3, points: int = 150) -> og.Dataset:
-    """x' = y, y' = -x, turned by the exact solution."""
+    """Return the exact solution of x' = y, y' = -x."""
     rng = np.random.default_rng(seed)
     t = np.sort(rng.uniform(0, 9, points))
     starts = rng.uniform(0, 6, count)
@@ -56,7 +56,7 @@ def test_few_samples_are_integrated_by_lines():
 
 
 def test_rows_are_the_integral_form():
-    """The same normal equations as those that the choice of terms for noisy runs goes by."""
+    """The normal equations equal those of the selection of terms for noisy runs."""
     data = runs(0.05)
     rows = rows_of(data, runs(0.0).states)
     problem = equation(rows, 1)
@@ -67,15 +67,15 @@ def test_rows_are_the_integral_form():
 
     reference = integral_form(data, rows.points, features, rows.noise**2)[1]
     scale = np.sqrt(np.diag(reference.H))
-    # the reference integrates splines through whole runs, the rows through stretches of them
+    # the reference integrates splines over whole runs, the rows over parts of runs
     assert_allclose(problem.square, reference.square, rtol=1e-12)
     assert_allclose(problem.gram, reference.H / np.outer(scale, scale), atol=1e-5)
     assert_allclose(problem.moments, reference.g / scale, rtol=1e-4, atol=1e-4)
 
 
 def test_what_the_truth_leaves_is_noise():
-    """With exact states the misfit of the true terms has the variance of the noise, and
-    coefficients are right within their errors."""
+    """With exact states, the misfit of the true terms has the variance of the noise, and
+    coefficients are correct within their errors."""
     data, exact = runs(0.05, count=4, points=250), runs(0.0, count=4, points=250)
     rows = rows_of(data, exact.states)
     problem = equation(rows, 1)

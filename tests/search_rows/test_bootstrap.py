@@ -1,4 +1,4 @@
-"""How sure the data are of each term, and which terms they cannot tell apart."""
+"""Probabilities of terms, and pairs of terms that the data cannot distinguish."""
 
 import time
 
@@ -63,7 +63,7 @@ def test_the_same_seed_gives_the_same_numbers():
     one, other, third = (og.bootstrap(fitted, seed=s) for s in (1, 1, 2))
     assert np.array_equal(one.probability, other.probability)
     assert not np.array_equal(one.probability, third.probability)
-    assert np.array_equal(one.interval, third.interval)  # those of the fit, which draws nothing
+    assert np.array_equal(one.interval, third.interval)  # those of the fit, which is not random
 
 
 def test_hundreds_of_refits_take_about_a_second():
@@ -71,7 +71,7 @@ def test_hundreds_of_refits_take_about_a_second():
     fitted = og.OrthoReg(augmentation=og.Zero()).fit(x, y)
     start = time.process_time()
     found = og.bootstrap(fitted, resamples=300)
-    assert time.process_time() - start < 4  # a third of one on an idle machine
+    assert time.process_time() - start < 4  # takes a third of a second on an idle machine
     assert ((found.probability >= 0) & (found.probability <= 1)).all()
 
 

@@ -1,4 +1,4 @@
-"""Terms that cancel each other are refused; terms that seem to, far from zero, are not."""
+"""Terms that cancel each other are rejected. Terms that only seem to cancel are not."""
 
 import numpy as np
 import pytest
@@ -13,12 +13,12 @@ LIBRARY = og.Polynomial(2) + og.Fourier(1)
 
 @pytest.fixture
 def narrow(rng) -> np.ndarray:
-    """Columns that are no angles: a small part of a period."""
+    """Return columns that are not angles and cover a small part of a period."""
     return rng.uniform(-0.2, 0.2, (300, 2))
 
 
 def hard_spring(x: np.ndarray) -> np.ndarray:
-    """The cubic is not in the library, and 361 (sin(x0) - x0) would do for it."""
+    """The library lacks the cubic term, which 361 (sin(x0) - x0) imitates."""
     return np.column_stack([x[:, 1], -4 * x[:, 0] - 0.2 * x[:, 1] - 60 * x[:, 0] ** 3])
 
 
@@ -27,7 +27,7 @@ def fitted(x, y, library=LIBRARY, selection=None) -> og.OrthoReg:
 
 
 def worst(model: og.OrthoReg, x: np.ndarray) -> float:
-    """The sum of the terms' sizes over the size of their sum."""
+    """Return the sum of the sizes of the terms over the size of their sum."""
     terms = model.field_.features(x)[:, None] * model.coefficients_
     sizes = np.sqrt((terms**2).mean(axis=0)).sum(axis=1)
     return float((sizes / np.sqrt((terms.sum(axis=2) ** 2).mean(axis=0))).max())

@@ -1,4 +1,4 @@
-"""Cross-validation, information criteria and stability; every selection as part of a model."""
+"""Cross-validation, information criteria and stability selection, alone and in models."""
 
 import pickle
 from contextlib import nullcontext
@@ -43,9 +43,9 @@ def test_every_selection_finds_a_noisy_oscillator(rule, oscillator):
     model = og.OrthoReg(og.Polynomial(2), og.Zero(), selection=rule).fit(*oscillator)
     wanted = [{"x1"}, {"x0", "x1"}]
     found = [{model.feature_names_[k] for k in np.flatnonzero(row)} for row in model.support_]
-    if isinstance(rule, og.InformationCriterion):  # AICc keeps more than the truth, never less
+    if isinstance(rule, og.InformationCriterion):  # AICc selects the true terms and possibly more
         assert all(a <= b for a, b in zip(wanted, found, strict=True))
-    elif isinstance(rule, og.StabilitySelection):  # finds at most sqrt(0.4 * 6) = 1 term
+    elif isinstance(rule, og.StabilitySelection):  # selects at most sqrt(0.4 * 6) = 1 term
         assert all(b <= a for a, b in zip(wanted, found, strict=True)) and found[0] == {"x1"}
     else:
         assert found == wanted

@@ -1,4 +1,4 @@
-"""Terms by extrapolation: against brute force on the rows, under change of units and order."""
+"""Selection by extrapolation, compared with brute force on rows, for other units and orders."""
 
 import itertools
 import math
@@ -26,7 +26,7 @@ def rows_of(data: Dataset) -> Rows:
 
 
 def select(rule, features, rows: Rows) -> SelectionResult:
-    """What a rule chooses among these terms on these rows."""
+    """Return the terms that a rule selects on these rows."""
     return rule.select(
         Task(
             features=features, basis=og.Zero().init(np.zeros(2), np.ones(2), rng=None),
@@ -37,7 +37,8 @@ def select(rule, features, rows: Rows) -> SelectionResult:
 
 
 def runs_of(system, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Times, and states (runs, times, states) by Runge-Kutta steps: quicker than a compilation."""
+    """Return times and states (runs, times, states) by Runge-Kutta steps, which need no
+    compilation."""
     times = system.times()
     x = [system.starts(Split.train, count, np.random.default_rng(0))]
     fine = (times[1] - times[0]) / 4
@@ -55,7 +56,7 @@ def runs_of(system, count: int) -> tuple[np.ndarray, np.ndarray]:
 
 @pytest.fixture(scope="module")
 def swings() -> Rows:
-    """Sixty runs of the pendulum, with terms that the library lacks."""
+    """Sixty runs of the pendulum with terms that the library lacks."""
     system = Pendulum.of_difficulty("low")
     times, x = runs_of(system, 60)
     data = Dataset.from_arrays(
@@ -264,7 +265,9 @@ def test_a_selection_is_not_used_where_the_sparsity_is_given_or_there_is_nothing
     x = rng.uniform(-1, 1, (60, 2))
     by_l1 = og.OrthoReg(og.Polynomial(1), og.Zero(), sparsity=0.3)
     assert by_l1.fit(x, x).selection_ is None
-    assert by_l1.certificate_.sparsity == 0  # what L1 left is solved for again without it
+    assert (
+        by_l1.certificate_.sparsity == 0
+    )  # the terms that L1 selected are estimated again without it
     as_it_stands = og.OrthoReg(og.Polynomial(1), og.Zero(), sparsity=0.3, solver=og.Exact())
     assert as_it_stands.fit(x, x).selection_ is None
     assert as_it_stands.certificate_.sparsity == 0.3

@@ -1,4 +1,4 @@
-"""Of very many terms each equation chooses among its own: the choice is that among all."""
+"""With very many terms, each equation selects among a shortlist, with the same result."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Terms that cannot be told apart, where trajectories decided which terms there are."""
+"""Pairs of terms that the data cannot distinguish, if trajectories selected the terms."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ import orthoreg as og
 
 
 def relaxation(k, gain, start, u, h):
-    """x' = -k x + gain u with held inputs, exactly."""
+    """Return the exact solution of x' = -k x + gain u with held inputs."""
     x = [start]
     for value in u[:-1]:
         goal = gain * value / k
@@ -30,7 +30,7 @@ def test_an_input_with_two_values_cannot_be_told_from_its_square():
 
 
 def test_pairs_are_of_terms_in_use_that_trajectories_do_not_exclude():
-    """Rows chose another set of terms before trajectories decided."""
+    """Rows selected another set of terms before trajectories decided."""
     rng = np.random.default_rng(5)
     t = np.arange(0, 3600, 2.0)
     current = np.repeat(rng.choice([0.0, 1.0, 2.0, -1.0], 60), 30)

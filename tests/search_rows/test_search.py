@@ -1,4 +1,4 @@
-"""The quick ways of the search against the plain ones: one more term, one term fewer."""
+"""The fast steps of the search compared with simple ones: adding and removing a term."""
 
 from unittest import mock
 
@@ -18,7 +18,7 @@ seeds = st.integers(0, 10_000)
 
 
 def moments_of(seed: int, terms: int, rows: int = 300, mixing: float = 0.5) -> Moments:
-    """Terms that correlate, and two targets made of some of them."""
+    """Return correlated terms and two targets that consist of some of them."""
     rng = np.random.default_rng(seed)
     shared = rng.standard_normal((rows, 1))
     phi = rng.standard_normal((rows, terms)) + mixing * shared
@@ -29,7 +29,7 @@ def moments_of(seed: int, terms: int, rows: int = 300, mixing: float = 0.5) -> M
 
 
 def parts_of(seed: int, caution: float) -> tuple[Splits, np.ndarray]:
-    """Splits of a library's terms on random rows, and the terms that are not nearly dependent."""
+    """Return splits of random rows, and the terms that are not nearly dependent."""
     rng = np.random.default_rng(seed)
     x = rng.uniform(-2, 2, (400, 2))
     y = np.column_stack([x[:, 1], -np.sin(x[:, 0]) + 0.2 * x[:, 0] * x[:, 1]])
@@ -42,7 +42,7 @@ def parts_of(seed: int, caution: float) -> tuple[Splits, np.ndarray]:
 
 
 def error_of(moments: Moments, terms: np.ndarray, equation: int) -> float:
-    """The squared error of least squares with these terms."""
+    """Return the squared error of least squares with these terms."""
     A, a = moments.A[np.ix_(terms, terms)], moments.a[terms, equation]
     return float(moments.yy[equation] - a @ np.linalg.solve(A, a)) if len(terms) else float(
         moments.yy[equation]
@@ -86,7 +86,7 @@ def test_a_term_that_the_support_spans_is_never_the_best():
 
 
 def plain_elimination(moments: Moments, terms: np.ndarray, equation: int) -> list[np.ndarray]:
-    """Every term left out in turn, and the least error kept."""
+    """Return the minimum error with one term removed."""
     path = [terms]
     while len(terms):
         smaller = [np.delete(terms, i) for i in range(len(terms))]
@@ -104,7 +104,7 @@ def test_elimination_by_updates_is_the_plain_one(seed, terms, equation):
 
 
 def test_elimination_stays_right_over_many_updates():
-    """More terms than are removed before the inverse is computed anew."""
+    """More terms are removed than between two computations of the inverse."""
     moments = moments_of(3, 50, rows=400)
     quick = elimination(moments, np.arange(50), 0)
     assert [len(one) for one in quick] == list(range(50, -1, -1))
@@ -114,7 +114,8 @@ def test_elimination_stays_right_over_many_updates():
 
 @given(seeds, st.floats(1e-4, 1e-2))
 def test_elimination_of_nearly_dependent_terms_loses_nothing(seed, distance):
-    """Each step's error is that of the plain search, whichever of two like terms went."""
+    """The error of each step is that of the simple search, whichever of two equal terms was
+    removed."""
     rng = np.random.default_rng(seed)
     phi = rng.standard_normal((300, 6))
     phi[:, 5] = phi[:, 0] + distance * phi[:, 5]

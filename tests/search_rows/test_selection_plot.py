@@ -1,4 +1,4 @@
-"""The picture of a selection's path shows the numbers of the path."""
+"""The figure of a selection shows the numbers of its path."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Of many terms only those that promise most are searched."""
+"""With many terms, only the most promising ones are searched."""
 
 import numpy as np
 from hypothesis import given, settings
@@ -10,7 +10,7 @@ from orthoreg.solving import Moments
 
 
 def moments(rng: np.random.Generator, n_terms: int, true: np.ndarray, noise: float) -> Moments:
-    """Of correlated terms and a target that is a sum of some."""
+    """Return correlated terms and a target that is a sum of some of them."""
     mixed = rng.normal(size=(2000, n_terms)) + rng.normal(size=(2000, 1))
     y = mixed[:, true] @ rng.choice([-1.0, 1.0], len(true)) + noise * rng.normal(size=2000)
     both = np.column_stack([mixed, y])
@@ -39,7 +39,7 @@ def test_few_terms_stay_as_they_are_and_dependent_ones_do_no_harm():
     given_moments = moments(rng, 64, np.arange(3), 0.0)
     assert_array_equal(shortlist(given_moments, np.arange(64), 0), np.arange(64))
     total = given_moments.total
-    twice = np.r_[np.arange(64), np.arange(10), 64]  # ten terms stand there twice
+    twice = np.r_[np.arange(64), np.arange(10), 64]  # ten terms occur twice
     doubled = Moments(2000, total[np.ix_(twice, twice)], 74, 0)
     found = shortlist(doubled, np.arange(74), 0)
     assert {0, 1, 2} <= {int(k) % 64 for k in found}

@@ -1,4 +1,4 @@
-"""`sparsity` chooses terms by an L1 norm, whose shrinkage does not stay in the coefficients."""
+"""`sparsity` selects terms by an L1 norm, but coefficients are estimated without shrinkage."""
 
 import numpy as np
 import pytest

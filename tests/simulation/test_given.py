@@ -1,4 +1,4 @@
-"""What `simulate` and `forecast` take as inputs, and how they run between their samples."""
+"""Inputs of `simulate` and `forecast`, and their interpolation."""
 
 import numpy as np
 import pytest
@@ -11,11 +11,11 @@ from orthoreg._persistence import read_model, write_model
 pandas = pytest.importorskip("pandas")
 
 T = np.linspace(0, 3, 16)
-RESPONSE = (np.sin(T) - np.cos(T) + 3 * np.exp(-T)) / 2  # of x' = u - x to u = sin t, from 1
+RESPONSE = (np.sin(T) - np.cos(T) + 3 * np.exp(-T)) / 2  # x' = u - x with u = sin t, from 1
 
 
 def fitted(u, times, names=("u",)):
-    """x' = sum of inputs - x, from a run whose inputs these are."""
+    """Return a model of x' = sum of inputs - x, and a run with these inputs."""
     u = u.reshape(len(times), -1)
     x = np.exp(-times)[:, None]
     data = og.Dataset.from_arrays(

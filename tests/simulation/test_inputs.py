@@ -1,4 +1,4 @@
-"""Inputs between their samples: against SciPy with the same interpolant, and closed forms."""
+"""Interpolated inputs, compared with SciPy and closed forms."""
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -32,7 +32,7 @@ def oscillator(stiffness, damping, gain):
     return Linear(np.array([[0.0, 1.0], [-stiffness, -damping]]), np.array([[0.0], [gain]]))
 
 
-# the two of the report, whose rollouts stopped for no reason; a fast and a damped one
+# two cases of a report, in which rollouts stopped without a reason: a fast and a damped system
 SYSTEMS = {
     "sines": (oscillator(4, 0.2, 1), lambda t: np.sin(t) + 0.5 * np.sin(2.3 * t)),
     "jumps": (oscillator(2, 0.3, 1.5),
@@ -55,7 +55,7 @@ def simulated(field, starts, times, inputs, route="numpy", **options):
 
 
 def reference(field, start, times, u, kind):
-    """SciPy's solution with the same interpolant, interval by interval."""
+    """Return the solution of SciPy with the same interpolant, interval by interval."""
     spline = CubicSpline(times, u)
     states, x = [start], start
     for i in range(len(times) - 1):
@@ -118,7 +118,7 @@ def test_more_rows_or_starts_compile_nothing_anew():
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["hold", "linear"])
 def test_stiff_fields_with_inputs_complete(kind):
-    """x' = -1e6 (x - u) follows its input, over a time that explicit steps could not cover."""
+    """x' = -1e6 (x - u) follows its input over a time that explicit steps could not cover."""
     field = Linear(np.array([[-1e6]]), np.array([[1e6]]))
     times = np.append(0.0, np.cumsum(np.linspace(5, 15, 10)))
     u = np.array([0.0, 1.0, 1.0, -2.0, 0.5, 0.5, 3.0, 0.0, 1.0, -1.0, 0.0])
@@ -132,7 +132,8 @@ def test_stiff_fields_with_inputs_complete(kind):
 
 
 def test_signals_of_many_rollouts_do_not_mix():
-    """Own times, own lengths, own values; one signal for two rollouts."""
+    """Two rollouts with different times, lengths and values of the input; one input for two
+    rollouts."""
     field = Linear(np.array([[-1.0]]), np.array([[1.0]]))
     grids = [TIMES, TIMES[:7] * 2, np.linspace(0, 9, 40)]
     signals = [SampledInput(t, np.cos(t + i)[:, None]) for i, t in enumerate(grids)]
@@ -166,9 +167,9 @@ INTEGRAL = Linear(np.zeros((1, 1)), np.ones((1, 1)))
 @settings(max_examples=10)
 @given(arrays(float, (13,), elements=st.floats(-10, 10)))
 def test_held_values_have_the_area_of_rectangles(values):
-    """However long the steps without a change are, no jump is leapt over and none is smoothed."""
+    """A jump is neither skipped nor smoothed after long steps without a change."""
     times = np.concatenate([TIMES, TIMES[-1] + [1000.0, 1000.001, 2000.0]])
-    u = np.concatenate([values, [0.0, 1.0, 0.0]])  # nothing for long, then a short pulse
+    u = np.concatenate([values, [0.0, 1.0, 0.0]])  # constant for a long time, then a short pulse
     result = simulated(INTEGRAL, np.zeros((1, 1)), times, one_signal(times, u, "hold", 1))
     expected = np.append(0.0, np.cumsum(np.diff(times) * u[:-1]))
     assert_allclose(result.x[0, :, 0], expected, rtol=0, atol=1e-6)
@@ -188,7 +189,7 @@ def test_repeated_values_cost_no_steps():
 
 
 def test_cubic_interpolation_loses_little_of_a_sinusoid():
-    times = np.linspace(0, 6 * np.pi, 28)  # nine samples a period
+    times = np.linspace(0, 6 * np.pi, 28)  # nine samples per period
     fine = np.linspace(0, 6 * np.pi, 500)[None]
     lost = {
         kind: np.abs(

@@ -1,5 +1,5 @@
-"""Rollouts against SciPy and closed forms: accuracy, batches, stiffness, divergence; by NumPy and
-compiled."""
+"""Simulations by NumPy and compiled, compared with SciPy and closed forms: accuracy, batches,
+stiffness and divergence."""
 
 import subprocess
 import sys
@@ -33,7 +33,7 @@ class Pendulum(eqx.Module):
 
 
 class Failing(eqx.Module):
-    """x**2, which reaches infinity, or -sqrt(x) - 0.1, which ends where x becomes negative."""
+    """x**2, which diverges, or -sqrt(x) - 0.1, which ends where x becomes negative."""
 
     root: float
 
@@ -54,7 +54,7 @@ class Owner:
 
 
 class Sliding(eqx.Module):
-    """x' = -1 above zero and 1 below: it comes to zero and has to stay there."""
+    """x' is -1 above zero and 1 below, so x reaches zero and stays there."""
 
     def __call__(self, t, x, u, xp=jnp):
         return xp.where(x > 0, -1.0, 1.0)
@@ -87,7 +87,7 @@ def test_agrees_with_scipy_in_double_precision(starts, damping):
     assert result.x.dtype == np.float64 and result.completed.all()
     assert result.stopped_at == [None] * 4 and result.message == [""] * 4
     expected = np.stack([reference(field, start, TIMES) for start in starts])
-    # near the separatrix errors of 1e-8 a unit of time grow a hundredfold
+    # near the separatrix, errors of 1e-8 grow a hundredfold per unit of time
     assert_allclose(result.x, expected, rtol=0, atol=5e-6)
 
 
@@ -104,13 +104,13 @@ def test_what_is_handed_over_goes_on_where_it_was(monkeypatch):
     grid = np.tile(times, (2, 1))
     alone = integrate(None, starts, grid, in_numpy=in_numpy(field)).x
     both = {}
-    for price in (0.0, 2e6, 1e12):  # at once; after some blocks; never
+    for price in (0.0, 2e6, 1e12):  # at once, after some blocks, or never
         monkeypatch.setattr(rule, "COMPILATION", price)
         both[price] = integrate(field, starts, grid, in_numpy=in_numpy(field)).x
     assert_array_equal(both[1e12], alone)
     for price in (0.0, 2e6):
         assert_allclose(both[price], alone, rtol=0, atol=1e-11)
-        assert (both[price] != alone).any()  # or nothing was handed over
+        assert (both[price] != alone).any()  # or no input was given
 
 
 def test_savings_add_up_until_a_loop_of_simulations_is_compiled(monkeypatch):
@@ -127,7 +127,7 @@ def test_savings_add_up_until_a_loop_of_simulations_is_compiled(monkeypatch):
         integrate(field, starts, TIMES[None], in_numpy=NumpyField(slope, owner=owner))
         numpy_calls.append(len(calls))
     assert numpy_calls[0] == numpy_calls[1] > 300
-    assert numpy_calls[-1] == 1  # the first slope only
+    assert numpy_calls[-1] == 1  # only the first derivative
 
 
 def test_short_simulations_load_no_compiler():
@@ -175,9 +175,7 @@ def test_members_of_a_batch_have_times_of_their_own(route):
     result = integrate(field, starts, times, **given_as)
     assert_allclose(result.x[2], result.x[0], atol=1e-7)  # the field does not depend on time
     assert_allclose(result.x[1], reference(Pendulum(0.0), starts[1], times[1]), atol=1e-6)
-    assert_array_equal(
-        result.x[3], np.tile(starts[3], (16, 1))
-    )  # where no time passes, nothing moves
+    assert_array_equal(result.x[3], np.tile(starts[3], (16, 1)))  # without time, nothing changes
     assert result.completed.all()
 
 
@@ -228,7 +226,7 @@ def test_a_field_that_becomes_nan_ends_the_rollout(route):
 
 
 def test_failures_are_found_in_few_steps():
-    """A rollout that cannot go on must not use up the steps of one that is long."""
+    """A rollout that stops does not use up the steps of a longer one."""
     counts = []
     for root, start in ((0.0, 1.0), (1.0, 1.0)):
         calls = []
@@ -246,7 +244,7 @@ def test_failures_are_found_in_few_steps():
 
 
 def test_long_oscillations_are_not_cut_short():
-    """300,000 steps, few times asked for: explicit steps go on where nothing is stiff."""
+    """300,000 steps with few output times: explicit steps continue if nothing is stiff."""
     fast = Spring(1e4)
     result = integrate(fast, np.array([[1.0, 0.0]]), np.array([[0.0, 1.0, 2.5]]))
     assert result.completed.all()

@@ -1,5 +1,5 @@
-"""Fields with signs against a fine proximal scheme and closed forms: rest, stick and slip,
-crossing, sliding and leaving; by NumPy and compiled."""
+"""Fields with signs, simulated by NumPy and compiled, compared with a proximal scheme with small
+steps and closed forms: rest, stick and slip, crossing, sliding and leaving."""
 
 import math
 
@@ -18,7 +18,7 @@ TIMES = np.linspace(0, 12, 241)
 
 
 def field_of(variables, *equations):
-    """The field of equations, each a dictionary of terms and their coefficients."""
+    """Return the field of equations, each a dictionary of terms and coefficients."""
     terms = list(dict.fromkeys(term for equation in equations for term in equation))
     weights = np.array([[float(row.get(term, 0)) for term in terms] for row in equations])
     formulas = tuple(parse(term, variables) for term in terms)
@@ -42,9 +42,9 @@ def simulate(field, starts, times=TIMES, inputs=None, compiled=False, **options)
 
 
 def proximal(stiffness, dry, damping, start, drive, times, each):
-    """A mass with x'' = drive(t) - stiffness x - damping x' - dry sign(x'), by fixed steps, `each`
-    of them between two times: the position halfway, then the velocity at the end such that it and
-    the multivalued sign fit together."""
+    """Simulate a mass with x'' = drive(t) - stiffness x - damping x' - dry sign(x') by fixed steps,
+    `each` of them between two times. The position is that of the midpoint, and the final velocity
+    satisfies the implicit equation with the set-valued sign."""
     h = (times[1] - times[0]) / each
     x, v = start
     found = []
@@ -59,7 +59,7 @@ def proximal(stiffness, dry, damping, start, drive, times, each):
 
 
 def proximal_masses(stiffness, dry, damping, starts, times, each):
-    """The same for many masses that springs couple."""
+    """Simulate several masses that are coupled by springs, in the same way."""
     x, v = np.split(starts, 2, axis=1)
     h, found = (times[1] - times[0]) / each, [starts]
     for _ in times[1:]:
@@ -83,13 +83,13 @@ SPRING = field_of(["x", "v"], {"v": 1}, {"x": -1, "sign(v)": -0.3})
 def test_a_spring_with_dry_friction_loses_the_same_at_each_turn_until_it_rests_off_centre(compiled):
     result = simulate(SPRING, [[2.0, 0.0], [-2.0, 0.0], [0.2, 0.0]], compiled=compiled)
     assert result.completed.all()
-    half = np.floor(TIMES / np.pi)  # from turn to turn it is a cosine around -0.3 or 0.3
+    half = np.floor(TIMES / np.pi)  # between reversals, the motion is a cosine around -0.3 or 0.3
     moves = half < 3
     around = 0.3 * (-1) ** half
     expected = np.where(moves, around + (1.7 - 0.6 * half) * np.cos(TIMES), -0.2)
     assert_allclose(result.x[0, :, 0], expected, atol=1e-7)
     assert_allclose(result.x[1], -result.x[0], atol=1e-7)
-    assert_array_equal(result.x[0, ~moves, 1], 0)  # rest is rest
+    assert_array_equal(result.x[0, ~moves, 1], 0)  # the mass stays at rest
     assert_array_equal(np.ptp(result.x[0, ~moves, 0]), 0)
     assert_array_equal(result.x[2], np.tile([0.2, 0.0], (len(TIMES), 1)))
 
@@ -97,7 +97,7 @@ def test_a_spring_with_dry_friction_loses_the_same_at_each_turn_until_it_rests_o
 def test_a_spring_in_motion_agrees_with_the_proximal_scheme():
     result = simulate(SPRING, [[0.5, -1.7]])
     turn, size = np.arctan2(1.7, -0.2), np.hypot(0.2, 1.7) - 0.6
-    second = (turn < TIMES) & (turn + np.pi > TIMES)  # between the first two turns
+    second = (turn < TIMES) & (turn + np.pi > TIMES)  # between the first two reversals
     exact = size * np.sin(TIMES - turn)
     assert_allclose(result.x[0, second, 1], exact[second], atol=1e-8)
     expected = proximal(1, 0.3, 0, (0.5, -1.7), np.zeros_like, TIMES, 500)
@@ -169,7 +169,7 @@ def test_two_coupled_masses_stick_and_slip_each_by_itself(compiled):
 
 
 def test_friction_between_two_masses_lets_them_stick_together():
-    """Rubbing on each other alone, they end at the speed that their momentum gives."""
+    """Two masses rub on each other and end with the common velocity that follows from momentum."""
     field = field_of(["v", "w"], {"sign(v - w)": -0.4}, {"sign(w - v)": -0.2, "w": 0.0, "1": 0.05})
     result = simulate(field, [[1.0, -0.5]])
     meet = 1.5 / (0.4 + 0.2 + 0.05)
@@ -190,7 +190,7 @@ def test_bang_bang_control_reaches_zero_and_stays():
 
 @pytest.mark.parametrize("compiled", COMPILED)
 def test_a_relay_oscillates_without_sliding(compiled):
-    """x'' = -sign(x): parabolas, with 4 sqrt(2 x0) from top to top."""
+    """x'' = -sign(x) has parabolas with the period 4 sqrt(2 x0)."""
     field = field_of(["x", "v"], {"v": 1}, {"sign(x)": -1})
     result = simulate(field, [[0.5, 0.0], [0.08, 0.0]], compiled=compiled)
     for found, top in zip(result.x, (0.5, 0.08), strict=True):
@@ -202,7 +202,7 @@ def test_a_relay_oscillates_without_sliding(compiled):
 
 @pytest.mark.parametrize("compiled", COMPILED)
 def test_sliding_ends_where_a_side_no_longer_pushes_back(compiled):
-    """x' = y - sign(x), y' = 1: along x = 0 while |y| < 1, then x' = y - 1."""
+    """x' = y - sign(x), y' = 1: the solution stays at x = 0 while |y| < 1, and then x' = y - 1."""
     field = field_of(["x", "y"], {"y": 1, "sign(x)": -1}, {"1": 1})
     result = simulate(field, [[0.3, -0.5]], np.linspace(0, 4, 81), compiled=compiled)
     t = np.linspace(0, 4, 81)
@@ -233,7 +233,7 @@ def test_a_source_is_left():
 
 
 def test_signs_that_vanish_with_their_factor_change_nothing():
-    """sign(v) v**2 is v abs(v), smooth enough for the usual route: pendulum with drag."""
+    """sign(v) v**2 equals v abs(v) and needs no events: a pendulum with drag."""
     jumping = field_of(["x", "v"], {"v": 1}, {"x": -1, "sign(v)*v**2": -0.4})
     plain = field_of(["x", "v"], {"v": 1}, {"x": -1, "v*abs(v)": -0.4})
     assert switched(plain) is None
@@ -248,7 +248,7 @@ def test_signs_that_vanish_with_their_factor_change_nothing():
 
 
 def test_steps_in_a_state():
-    """x' = 1 + 2 heaviside(x - 1): faster beyond one, and slower below minus two."""
+    """x' = 1 + 2 heaviside(x - 1) is faster above one and slower below minus two."""
     field = field_of(["x"], {"1": 1, "heaviside(x - 1)": 2, "heaviside(-3 - 1.5*x)": -0.5})
     result = simulate(field, [[0.0], [-3.0]], np.linspace(0, 3, 31))
     t = np.linspace(0, 3, 31)

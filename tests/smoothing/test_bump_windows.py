@@ -84,7 +84,7 @@ def test_no_window_reaches_from_one_run_into_the_next():
 
 @pytest.mark.parametrize("times", ONE_RUN.values(), ids=ONE_RUN)
 def test_runs_with_the_same_times_have_the_same_windows(times):
-    """Runs with one time in another place are not tiled; their windows are those of each alone."""
+    """Runs with one time changed are not grouped, and their windows are those of each run alone."""
     n = len(times)
     offsets = n * np.arange(4)
     tiled = bump_windows(np.tile(times, 3), offsets, 1.0, 8, n_rates=2)

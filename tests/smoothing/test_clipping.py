@@ -1,4 +1,4 @@
-"""Limits of a sensor's range are found; rest, stops, peaks and rounding are none."""
+"""Limits of a sensor's range are detected. Rest, stops, peaks and rounding are not limits."""
 
 import numpy as np
 import pytest

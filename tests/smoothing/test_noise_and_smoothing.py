@@ -1,4 +1,4 @@
-"""How much of a signal is noise, and the signal without most of it."""
+"""The noise level of a signal, and the smoothed signal."""
 
 import numpy as np
 import pytest
@@ -25,7 +25,8 @@ def test_clean_and_coarse_signals_are_no_noise():
 
 @pytest.mark.parametrize("size", [3e-3, 3e-2])
 def test_noise_on_motion_of_few_samples_a_period(size):
-    """Random phases up to two thirds of what sampling resolves."""
+    """Return a signal with random phases and frequencies up to two thirds of the Nyquist
+    frequency."""
     draw = np.random.default_rng(1)
     phases = np.exp(2j * np.pi * draw.random(1001)) * (np.arange(1001) < 650)
     motion = np.fft.irfft(phases / (1 + np.arange(1001) / 200) ** 2, 2000)

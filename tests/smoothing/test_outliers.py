@@ -1,4 +1,4 @@
-"""Outliers are single rows; fast motion, noise and responses to inputs are not."""
+"""Outliers are single rows. Fast motion, noise and responses to inputs are not outliers."""
 
 from functools import cache
 
@@ -115,7 +115,7 @@ def test_rounding_makes_no_outliers(resolution):
 
 
 def test_a_pulse_of_an_input_explains_the_value_at_it():
-    """The voltage of a battery drops with the current; sensors that fail do so at any time."""
+    """The voltage of a battery drops with the current. A sensor may fail at any time."""
     rng = np.random.default_rng(3)
     times, current = np.arange(1000.0), np.zeros(1000)
     for start in range(10, 990, 20):
@@ -127,7 +127,7 @@ def test_a_pulse_of_an_input_explains_the_value_at_it():
 
 
 def test_a_state_that_moves_at_the_same_time_explains_a_spike():
-    """Fuel burns in one sample: the temperature has a spike and the fuel a step."""
+    """Fuel burns within one sample: the temperature has a spike, and the fuel a step."""
     rng = np.random.default_rng(0)
     times = np.arange(600.0)
     fuel, heat = 1 + 0.1 * np.sin(times / 40), np.zeros(600)

@@ -1,4 +1,4 @@
-"""Velocities from positions: against closed forms, SciPy, and the differentiator of that rule."""
+"""Velocities from positions, compared with closed forms, SciPy and the same differentiator."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Algorithm 1: the objective it descends, how it trains and stops, and where it meets `Exact`."""
+"""Algorithm 1: its objective, training and stopping, and its agreement with `Exact`."""
 
 import math
 import warnings
@@ -36,7 +36,7 @@ def adam(**options) -> og.Adam:
 
 
 def hybrid(mu=0.01, lam=1.0, seed=0, **options) -> og.OrthoReg:
-    """A small model; all that differ in numbers alone share one compiled loop."""
+    """A small model. Models that differ only in numbers share a compiled loop."""
     return og.OrthoReg(
         og.Polynomial(2), NET, sparsity=mu, orthogonality=lam, solver=adam(**options), seed=seed
     )
@@ -47,12 +47,12 @@ def projecting(mu=0.01, seed=0, **options) -> og.OrthoReg:
 
 
 def J(model) -> float:
-    """The objective of a fitted model in double precision."""
+    """Return the objective of a fitted model in double precision."""
     return sum(one.objective for one in model.certificate_.equations)
 
 
 def J_trained(model) -> float:
-    """The objective that training saw for the state that it kept."""
+    """Return the objective during training, for the state that was kept."""
     return model.training_.history[model.training_.best_epoch].sum()
 
 
@@ -60,7 +60,7 @@ def J_trained(model) -> float:
 
 
 def setting(loss, *, inputs=0, projects=False, seed=0):
-    """An objective with scales, its segments and features, and parameters that are not zero."""
+    """An objective with scales, its segments and features, and nonzero parameters."""
     register_pytrees()
     rng = np.random.default_rng(seed)
     states, u = rng.standard_normal((14, 2)), rng.standard_normal((14, inputs))
@@ -124,7 +124,7 @@ def test_the_gradient_agrees_with_finite_differences(case, rng):
 
 @pytest.mark.parametrize("projects", [False, True])
 def test_the_parts_sum_to_the_objective_of_the_moments(projects):
-    """Two ways to the same number: values at samples here, second moments there."""
+    """The objective from values at samples equals the objective from second moments."""
     built, parameters, segments, theta, rows = setting(og.VectorField(), projects=projects)
     unit = Objective(built.features, built.loss, built.feature_scale, np.ones(2), np.ones(2),
                      built.allowed, built.whitening)  # fmt: skip
@@ -214,7 +214,7 @@ def test_small_coefficients_are_struck_out(trained):
 
 
 def test_the_rate_falls_to_its_share(trained):
-    """With a rate that ends at zero the last steps are shorter than the first."""
+    """If the rate decreases to zero, the last steps are shorter than the first."""
     slow = hybrid(decay=0.0).fit(X, Y).training_.history.sum(axis=1)
     constant = trained.training_.history.sum(axis=1)
     assert slow[0] == constant[0] and slow[1] == pytest.approx(constant[1], rel=1e-3)
@@ -238,12 +238,13 @@ def test_normalised_training_does_not_depend_on_units(first, second, target):
 # -- several at once ---------------------------------------------------------------------------
 
 STRENGTHS = [(0.01, 0.0, 0), (0.0, 0.3, 1), (0.3, 5.0, 2), (0.02, 30.0, 2**40)]
-"""mu, lam and seed of four models that train together."""
+"""mu, lam and seed of four models that are trained together."""
 
 
 @pytest.mark.slow
 def test_together_is_one_by_one(trained):
-    """Regularization and seeds in one batch; a model that cannot join it keeps its place."""
+    """Strengths and seeds train in one batch. A model that cannot join the batch keeps its
+    position."""
     together = [hybrid(0.05, 2.0, 7), projecting(), *(hybrid(0.01, lam) for lam in (1.0, 4.0, 9.0))]
     alone = [hybrid(0.05, 2.0, 7), projecting(), *(hybrid(0.01, lam) for lam in (1.0, 4.0, 9.0))]
     result = og.fit_together(together, X, Y)
@@ -282,7 +283,7 @@ def test_a_batch_of_everything_is_the_full_batch(trained):
 
 @pytest.mark.slow
 def test_batches_reach_what_the_full_batch_reaches(trained):
-    """Three steps per epoch; the history is that of all data."""
+    """There are three steps per epoch, and the history is that of all data."""
     model = hybrid(batch=20).fit(X, Y)
     assert J_trained(model) == pytest.approx(J(model), rel=1e-5)
     totals = model.training_.history.sum(axis=1)
@@ -293,7 +294,7 @@ def test_batches_reach_what_the_full_batch_reaches(trained):
 
 @pytest.mark.slow
 def test_squaring_a_batchs_own_estimate_shrinks_the_residual_and_two_batches_do_not():
-    """The bias Var / B acts like a penalty on the size of the residual."""
+    """The bias Var / B has the effect of a penalty on the size of the residual."""
 
     def shares(unbiased):
         with pytest.deprecated_call() if unbiased else nullcontext():
@@ -307,7 +308,7 @@ def test_squaring_a_batchs_own_estimate_shrinks_the_residual_and_two_batches_do_
 
 
 def noisy_runs():
-    """Four runs of 15 rows whose derivatives are mostly noise."""
+    """Four runs of 15 rows, whose derivatives are mostly noise."""
     noise = np.random.default_rng(3).standard_normal(Y.shape)
     split = np.split(X, 4), np.split(Y + noise, 4)
     return og.Dataset.from_arrays(split[0], [np.arange(15.0)] * 4, derivatives=split[1])
@@ -325,9 +326,9 @@ def test_training_stops_when_the_held_out_run_no_longer_improves(lam):
     assert training.epochs == stop == len(training.validation) - 1
     assert training.best_epoch == np.argmin(training.validation)
     totals = training.history.sum(axis=1)
-    assert totals[-1] < totals[training.best_epoch]  # still descending on what it sees
+    assert totals[-1] < totals[training.best_epoch]  # the training error still decreases
     assert model.certificate_.n_samples == 45
-    held_out = data[2].states, data[2].derivatives  # one whole run, from the middle
+    held_out = data[2].states, data[2].derivatives  # a whole run from the middle
     error = np.mean(np.sum((model.predict(held_out[0]) - held_out[1]) ** 2, axis=1))
     assert training.validation[training.best_epoch] == pytest.approx(error, rel=1e-4)
     assert totals[training.best_epoch] == pytest.approx(J(model), rel=1e-4)
@@ -381,7 +382,7 @@ def test_data_too_large_for_single_precision_are_refused(x, y):
 
 
 def test_adam_reaches_the_exact_optimum_and_never_passes_it():
-    """Within one per cent for a residual whose minimiser we can compute, both in double."""
+    """The result is within 1% of the known minimizer of the residual, both in double precision."""
     net = og.RandomFeatures(6, ridge=1e-3)
     pairs = [(0.05, 0.0), (0.05, 1.0), (0.3, 10.0), (0.01, 0.1)]
 
@@ -404,7 +405,8 @@ def test_adam_reaches_the_exact_optimum_and_never_passes_it():
 
 
 def of_trained_layers(model) -> tuple[Moments, np.ndarray, np.ndarray]:
-    """Moments of features, trained hidden layers and targets; features; basis functions."""
+    """Return moments of features, trained hidden layers and targets, the features, and the basis
+    functions."""
     rows = Rows(X, Y, np.zeros(60, np.int64), np.zeros(2), ("x0", "x1"))
     field = model.field_
     (moments,) = gather(field.features, field.basis, rows)

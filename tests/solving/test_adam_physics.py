@@ -1,4 +1,4 @@
-"""`Adam` with `physics=`: what is known holds exactly, and the rest ends where `Exact` does."""
+"""`Adam` with `physics=`: known physics holds exactly, and the result agrees with `Exact`."""
 
 import math
 
@@ -61,7 +61,7 @@ KNOWN = {
 @pytest.mark.parametrize("lam", [1.0, math.inf])
 @pytest.mark.parametrize("what", KNOWN)
 def test_a_polished_fit_is_the_exact_one(data, what, lam):
-    """The residual's functions do not learn here, so that both solve the same problem."""
+    """The basis of the residual is fixed here, so that both solvers have the same problem."""
     physics = KNOWN[what]
     found = model(physics, POLISHED, lam=lam).fit(data)
     exact = model(physics, og.Exact(normalize=True), lam=lam).fit(data)
@@ -74,7 +74,7 @@ def test_a_polished_fit_is_the_exact_one(data, what, lam):
 def test_training_ends_near_the_constrained_minimum(data, what):
     found = model(KNOWN[what], TRAINED).fit(data)
     gap = max(equation.duality_gap for equation in found.certificate_.equations)
-    assert gap < 2e-3  # of targets of mean square one
+    assert gap < 2e-3  # for targets with mean square one
 
 
 @pytest.mark.slow

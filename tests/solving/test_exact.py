@@ -1,4 +1,4 @@
-"""The exact solver against generic convex solves, scikit-learn and optimality conditions."""
+"""The exact solver compared with generic convex solvers, scikit-learn and optimality conditions."""
 
 import math
 
@@ -16,7 +16,7 @@ weights = st.sampled_from([0.0, 0.01, 0.1, 1.0, 10.0])
 
 
 def problem(seed: int, K: int = 5, H: int = 4, N: int = 40) -> tuple[np.ndarray, ...]:
-    """Features, basis functions that overlap with them, and one target."""
+    """Return features, overlapping basis functions, and one target."""
     rng = np.random.default_rng(seed)
     Phi = rng.standard_normal((N, K)) * rng.uniform(0.3, 3, K)
     Psi = rng.standard_normal((N, H)) + Phi[:, :H] @ rng.standard_normal((min(K, H), H))
@@ -30,7 +30,7 @@ def moments_of(Phi: np.ndarray, Psi: np.ndarray, y: np.ndarray) -> Moments:
 
 
 def J(w, v, Phi, Psi, y, mu, lam, lam2, rho):
-    """The objective, written out over samples."""
+    """Return the objective as a sum over samples."""
     N = len(y)
     residual = Psi @ v
     return (
@@ -43,7 +43,8 @@ def J(w, v, Phi, Psi, y, mu, lam, lam2, rho):
 
 
 def convex_optimum(Phi, Psi, y, mu, lam, lam2, rho) -> float:
-    """min J by bounded L-BFGS on w = p - q, p, q >= 0: smooth, generic, independent of us."""
+    """Return min J by bounded L-BFGS on w = p - q with p, q >= 0, which is smooth and
+    independent."""
     N, K = Phi.shape
     H = Psi.shape[1]
     overlap = Phi.T @ Psi / N
@@ -71,7 +72,7 @@ def convex_optimum(Phi, Psi, y, mu, lam, lam2, rho) -> float:
     start = np.zeros(2 * K + H)
     options = {"maxiter": 50_000, "maxfun": 200_000, "ftol": 1e-16, "gtol": 1e-12, "maxcor": 40}
     least = np.inf
-    for _ in range(4):  # now and then a line search gives up early: again from there
+    for _ in range(4):  # sometimes a line search stops early, so it is restarted
         found = minimize(
             value_and_slope, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options
         )
@@ -94,7 +95,7 @@ def test_objective_agrees_with_a_generic_convex_solve(seed, mu, lam, lam2, rho):
 
 @given(seeds, weights, weights)
 def test_solution_meets_the_sub_gradient_conditions(seed, mu, lam):
-    """Central differences of J: zero in v and in non-zero w, within [-mu, mu] of zero else."""
+    """Central differences of J are zero in v and in nonzero w, and otherwise within [-mu, mu]."""
     data = problem(seed)
     fit = (
         Exact()

@@ -1,4 +1,4 @@
-"""`Exact` on rows: a network that is shaped on some of them, and rows that are weighted sums."""
+"""`Exact` on rows: a network fitted to some of the rows, and rows that are weighted sums."""
 
 import math
 from dataclasses import replace
@@ -22,7 +22,7 @@ NET = og.RandomFeatures(100)
 
 
 def observed(n_rows: int = 3000, missing: float = 0.3) -> Rows:
-    """Thirty runs, y of which the second equation lacks a term."""
+    """Return thirty runs with targets, of which the second needs a term that the library lacks."""
     rng = np.random.default_rng(0)
     x = rng.uniform(-1.5, 1.5, (n_rows, 2))
     y = np.column_stack([x[:, 1], -x[:, 0] - 0.2 * x[:, 1] + missing * np.sin(4 * x[:, 0])])
@@ -51,7 +51,7 @@ def residual_values(solution: Solution, task: Task, rows: Rows) -> np.ndarray:
 
 
 def overlaps(solution: Solution, task: Task, rows: Rows) -> np.ndarray:
-    """<f_aug, theta_k> on all rows, relative to the sizes of both, of the terms in use."""
+    """Return <f_aug, theta_k> of the terms in use on all rows, relative to the sizes of both."""
     theta = rows.evaluate(task.features, np.arange(len(rows)))
     residual = residual_values(solution, task, rows)
     size = np.sqrt((theta**2).mean(axis=0))[:, None] * np.sqrt((rows.targets**2).mean(axis=0))
@@ -81,7 +81,7 @@ def test_a_network_shaped_on_some_rows_does_nearly_as_well():
         symbolic = task.features(other.points) @ solution.coefficients.T
         left = other.targets - symbolic - residual_values(solution, task, other)
         errors.append(np.sqrt(np.mean(left[:, 1] ** 2)))
-    without = 0.2  # about what the terms alone leave
+    without = 0.2  # about the error of the terms alone
     assert errors[1] < 3 * errors[0] < 0.1 * without
 
 
@@ -110,7 +110,7 @@ def test_rows_that_are_few_are_all_used():
 
 @final
 class Watched(AbstractBasis):
-    """A basis that must not be looked at."""
+    """A basis that must not be evaluated."""
 
     @property
     def size(self) -> int:
@@ -167,7 +167,7 @@ def test_too_few_rows_are_refused(bad):
 
 
 def smoothed(width: int = 9) -> Rows:
-    """The same rows, each a weighted sum over neighbouring points of its run."""
+    """Return the same rows as weighted sums over neighbouring points of their run."""
     rows = observed(900)
     rng = np.random.default_rng(1)
     weights = np.zeros((len(rows), len(rows)))
@@ -178,7 +178,7 @@ def smoothed(width: int = 9) -> Rows:
 
 
 def as_plain_rows(rows: Rows, task: Task) -> tuple[np.ndarray, np.ndarray]:
-    """Terms and network of weighted rows, by dense products."""
+    """Return terms and network of weighted rows, by dense products."""
     weights = rows.windows.toarray()
     return weights @ task.features(rows.points), weights @ task.basis(rows.points)
 
@@ -199,7 +199,7 @@ def test_exact_solves_for_weighted_rows(most_rows):
 
 @pytest.mark.parametrize("rule", [og.Extrapolation(), og.CrossValidation()])
 def test_terms_are_chosen_from_weighted_rows(rule):
-    """The truth is linear, so that sums over windows are sums of the same terms."""
+    """The true equations are linear, so that sums over windows are sums of the same terms."""
     rows = replace(smoothed(), target_mse=np.full(2, 0.0))
     plain = observed(900, missing=0.0)
     rows = replace(rows, targets=rows.windows @ plain.targets)

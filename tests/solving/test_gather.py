@@ -1,4 +1,4 @@
-"""Moments against dense products: folds, cells, chunks, and rows that are weighted sums."""
+"""Moments compared with dense products: folds, cells, chunks, and rows that are weighted sums."""
 
 from dataclasses import replace
 from unittest import mock
@@ -28,7 +28,8 @@ def short_blocks():
 
 
 def made(seed: int, n_rows: int = 700, windows: bool = False) -> Rows:
-    """More rows than a block, in ten runs; with windows each is a sum over four points."""
+    """Return more rows than a block, in ten runs. With windows, each row is a sum over
+    four points."""
     rng = np.random.default_rng(seed)
     rows = Rows(
         rng.standard_normal((n_rows, 2)), rng.standard_normal((n_rows, 2)),
@@ -44,7 +45,7 @@ def made(seed: int, n_rows: int = 700, windows: bool = False) -> Rows:
 
 
 def dense(rows: Rows, *functions) -> np.ndarray:
-    """The matrix (theta, psi, y), row by row."""
+    """Return the matrix (theta, psi, y), row by row."""
     values = np.hstack([function(rows.points) for function in functions])
     values = values if rows.windows is None else rows.windows.toarray() @ values
     return np.hstack([values, rows.targets])

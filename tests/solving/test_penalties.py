@@ -1,4 +1,4 @@
-"""The penalties as functions of values at samples, and the exact projection of a fitted model."""
+"""The penalties as functions of values at samples, and the projection of a fitted model."""
 
 import math
 
@@ -20,7 +20,7 @@ SOME = np.array([[True, False, True, True], [False, False, False, True]])
 
 
 def drawn(seed: int, N: int = 25, K: int = 4, c: int = 2) -> tuple[np.ndarray, np.ndarray]:
-    """Features that overlap with each other and a residual that overlaps with them."""
+    """Return features that overlap with each other, and a residual that overlaps with them."""
     rng = np.random.default_rng(seed)
     features = rng.standard_normal((N, K)) @ rng.uniform(0.2, 1, (K, K))
     return features, features[:, :c] + rng.standard_normal((N, c))
@@ -68,7 +68,8 @@ def test_sparsity_and_magnitude():
 
 
 def test_one_batch_is_biased_by_its_variance_and_two_are_not():
-    """Means over 40,000 batches of 8 of 200 samples, with replacement; four standard errors."""
+    """Means over 40,000 batches of 8 of 200 samples with replacement, within four
+    standard errors."""
     rng = np.random.default_rng(0)
     features, residual = drawn(1, N=200)
     batches = rng.integers(0, 200, (2, 40_000, 8))
@@ -111,7 +112,7 @@ def test_whitened_features_are_orthonormal_and_span_what_each_equation_may_use(s
 
 @given(seeds, st.sampled_from([1e-6, 1.0, 1e6]))
 def test_whitening_leaves_out_what_does_not_vary(seed, unit):
-    """A doubled and a vanishing feature add nothing, in whatever unit they are."""
+    """A repeated feature and a zero feature change nothing, in any unit."""
     features, _ = drawn(seed)
     more = np.column_stack([features, unit * features[:, 0], 0 * features[:, 0]])
     (R,) = penalties.whitening(more.T @ more / 25, np.ones((1, 6), bool))
@@ -148,7 +149,7 @@ OWN = og.PerState({"x0": og.Polynomial(1)}, default=og.Fourier(1))
 
 @pytest.fixture(scope="module")
 def model():
-    """Each equation has terms of its own, and its residual may say the others'."""
+    """Each equation has its own terms, and its residual may represent those of the other."""
     return og.OrthoReg(
         OWN, og.MLP(8, 1), sparsity=0.01, orthogonality=math.inf,
         solver=og.Adam(epochs=60, learning_rate=0.02, threshold=0.0),

@@ -1,4 +1,4 @@
-"""The constrained minimum against an interior-point solver, and by its own conditions."""
+"""The constrained minimum compared with an interior-point solver and with its own conditions."""
 
 from dataclasses import replace
 
@@ -13,7 +13,7 @@ from orthoreg.solving._active_set import by_daqp, pivot
 
 
 def random_problem(seed, K, q, l1=0.0, condition=1.0):
-    """A problem with feasible equalities, bounds of all kinds, and coefficients given."""
+    """Return a problem with feasible equalities, all kinds of bounds, and given coefficients."""
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((3 * K, K)) * np.logspace(0, condition, K)
     y = X @ rng.standard_normal(K) + 0.3 * rng.standard_normal(3 * K)
@@ -60,8 +60,8 @@ def test_the_minimum_is_that_of_an_interior_point_solver(seed, l1):
     l1=st.sampled_from([0.0, 0.05, 1.0]), condition=st.sampled_from([0.0, 3.0]),
 )  # fmt: skip
 def test_the_conditions_of_the_minimum_hold(seed, K, q, l1, condition):
-    """Feasible; and a multiplier for each equality exists with which every slope is within those
-    of its bounds and norm."""
+    """The point is feasible, and there are multipliers of the equalities for which each component
+    of the gradient is within the limits of its bounds and norm."""
     from scipy.optimize import linprog
 
     problem = random_problem(seed, K, min(q, K - 1), l1, condition)
@@ -76,7 +76,7 @@ def test_the_conditions_of_the_minimum_hold(seed, K, q, l1, condition):
     down = np.where(w <= low, -np.inf, np.where(w < near, -l1, l1))
     gradient = 2 * (problem.Q @ w - problem.r)
     slack = 1e-6 * max(float(np.abs(problem.r).max()), 1.0)
-    # down <= -(gradient + E' m) <= up for some m
+    # find m with down <= -(gradient + E' m) <= up
     finite = [np.isfinite(down), np.isfinite(up)]
     A = np.vstack([E.T[finite[0]], -E.T[finite[1]]])
     b = np.concatenate([(-gradient - down + slack)[finite[0]], (gradient + up + slack)[finite[1]]])
@@ -107,8 +107,8 @@ def test_most_problems_need_no_single_steps(l1):
 
 
 def tied_problem(seed, l1, K=12, pairs=3):
-    """Coefficients in pairs of opposite sign, as a coupling between equations asks for, and
-    bounds at zero: whole pairs end there."""
+    """Coefficients have pairs of opposite sign, as with coupled equations, and bounds at zero.
+    Whole pairs reach zero."""
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((4 * K, K))
     y = X @ np.where(rng.random(K) < 0.5, rng.standard_normal(K), 0.0) + rng.standard_normal(4 * K)
@@ -131,7 +131,7 @@ def test_an_equality_whose_coefficients_are_all_held_needs_no_single_steps(l1):
         assert found is not None
         assert_allclose(found, reference(p), atol=1e-5)
         idle += int(((found[:3] == 0) & (found[3:6] == 0)).sum())
-    assert idle >= 5  # which is what is tried here
+    assert idle >= 5  # the case of this test
 
 
 @pytest.mark.parametrize("constrained", [False, True])

@@ -1,4 +1,5 @@
-"""`QuadraticProblem` against scikit-learn's Lasso, SciPy's minimisers and its own conditions."""
+"""`QuadraticProblem` compared with scikit-learn's Lasso, SciPy's minimizers and its own
+conditions."""
 
 import numpy as np
 import pytest
@@ -21,7 +22,7 @@ def random_problem(seed: int, l1: float = 0.0, rank: int | None = None):
 
 
 def constrained(seed: int, l1: float = 0.0):
-    """Bounds and equalities around a random point, so that something meets them."""
+    """Return bounds and equalities around a random point, so that the problem is feasible."""
     problem, rng = random_problem(seed, l1)
     K = len(problem.r)
     size = 1 / np.sqrt(np.diag(problem.Q))
@@ -40,7 +41,7 @@ def test_l1_solution_is_that_of_scikit_learn(seed, l1):
     rng = np.random.default_rng(seed)
     X, y = rng.standard_normal((30, 5)), rng.standard_normal(30)
     ours = QuadraticProblem(X.T @ X / 30, X.T @ y / 30, l1).solve()
-    # scikit-learn halves the squared error
+    # the squared error of scikit-learn has the factor 1/2
     theirs = Lasso(alpha=l1 / 2, fit_intercept=False, tol=1e-14, max_iter=100_000).fit(X, y)
     assert_allclose(ours, theirs.coef_, atol=1e-8)
 
@@ -53,7 +54,7 @@ def test_constrained_minimum_meets_constraints_and_no_feasible_direction_descend
     size = np.abs(w).max() + 1e-12
     assert_allclose(E @ w, e, atol=1e-7 * max(np.abs(E).max(initial=0.0) * size, 1e-12))
     assert (w >= problem.bounds.low).all() and (w <= problem.bounds.high).all()
-    # against points on the way to other feasible points, which convexity makes sufficient
+    # compared with points towards other feasible points, which is sufficient because of convexity
     rng = np.random.default_rng(seed + 1)
     for other in feasible_points(problem, w, rng):
         for share in (1e-3, 0.1, 1.0):
@@ -63,7 +64,8 @@ def test_constrained_minimum_meets_constraints_and_no_feasible_direction_descend
 
 
 def feasible_points(problem, w, rng):
-    """Points within the constraints: steps along the equalities' null space, cut at the bounds."""
+    """Return feasible points: steps along the null space of the equalities, clipped at
+    the bounds."""
     E = problem.equalities.matrix
     null = np.linalg.svd(E)[2][np.linalg.matrix_rank(E) :] if len(E) else np.eye(len(w))
     for _ in range(20 if len(null) else 0):
@@ -97,7 +99,8 @@ def test_constrained_minimum_is_that_of_an_independent_solver(seed):
 
 
 def test_equalities_couple_equations():
-    """Two equations whose coefficients are opposite: the mean of what each would have alone."""
+    """If two equations have opposite coefficients, the result is the mean of the
+    separate results."""
     one, two = (
         QuadraticProblem(np.eye(1), np.array([3.0])),
         QuadraticProblem(np.eye(1), np.array([-1.0])),

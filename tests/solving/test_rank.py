@@ -1,4 +1,4 @@
-"""Dependent terms are found, left out in the order of the library, and explained."""
+"""Dependent terms are detected, left out in the order of the library, and explained."""
 
 import numpy as np
 from hypothesis import given

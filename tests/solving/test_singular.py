@@ -1,4 +1,4 @@
-"""Problems whose Q is singular: the minimum, and a gap that bounds the distance from it."""
+"""Problems with a singular Q: the minimum, and the gap that bounds the distance from it."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ KINDS = ["norm", "norm bounds", "norm equalities", "bounds equalities", "norm bo
 
 
 def singular(seed, kind):
-    """A problem of lower rank than size, terms repeated or mixed, feasible; and R, z of its
+    """Return a feasible problem of low rank with repeated or mixed terms, and R and z of its
     quadratic part |z - Rw|^2."""
     rng = np.random.default_rng(seed)
     n, K = 40, int(rng.integers(3, 14))
@@ -40,7 +40,7 @@ def singular(seed, kind):
 
 
 def reference(problem, R, z):
-    """The least value by an interior-point solver, in units in which all columns are alike."""
+    """Return the minimum by an interior-point solver, with columns scaled to equal size."""
     import cvxpy as cp
 
     unit = 1 / np.sqrt(np.diag(problem.Q))
@@ -89,7 +89,8 @@ def test_the_solution_is_feasible_and_its_gap_proves_that_it_is_the_minimum(seed
 def test_the_gap_of_any_feasible_point_bounds_its_distance_from_the_minimum(seed, kind, share):
     problem, _, z = singular(seed, kind)
     best, constant = problem.solve(), float(z @ z)
-    # between the minimum and that of a problem with the same constraints, which is feasible
+    # between the minimum and the value at the feasible minimum of a problem with the same
+    # constraints
     rng = np.random.default_rng(seed)
     elsewhere = QuadraticProblem(
         np.diag(np.diag(problem.Q)), problem.r * rng.normal(1.0, 1.0, len(best)), 0.0,

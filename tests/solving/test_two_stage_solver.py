@@ -1,4 +1,4 @@
-"""Two stages: equations on their own, then a residual for what they leave."""
+"""Two stages: first the equations alone, then a residual for the remaining error."""
 
 import math
 
@@ -23,7 +23,7 @@ QUICK = og.Adam(epochs=400, learning_rate=0.02)
 
 
 def overlaps(model, x) -> np.ndarray:
-    """<f_aug, theta_k>_D, equation by equation, from first principles."""
+    """Return <f_aug, theta_k>_D for each equation, from the definition."""
     residual = model.decompose(x)[1].reshape(len(x), -1)
     return (model.field_.features(x).T @ residual / len(x)).T
 
@@ -45,7 +45,8 @@ def test_shrinkage_is_scikit_learns_lasso(seed, mu):
 
 @given(seeds, st.floats(0.1, 1.9), st.sampled_from([0.0, 0.5, 20.0, math.inf]))
 def test_the_toy_keeps_half_of_mu_or_its_share(seed, mu, lam):
-    """phi_1 and phi_2 orthonormal on the data, y their sum, a residual that can say everything."""
+    """phi_1 and phi_2 are orthonormal on the data, y is their sum, and the residual is
+    unrestricted."""
     drawn = np.random.default_rng(seed).standard_normal((16, 2))
     phi = np.linalg.qr(drawn)[0] * 4
     model = og.OrthoReg(
@@ -81,7 +82,7 @@ def test_normalised_stages_do_not_depend_on_units(seed, threshold, unit):
 
 @pytest.fixture(scope="module")
 def refitted():
-    """Selected by thresholds, then a network that may say what the other terms could."""
+    """Terms are selected by thresholds. The network may then represent the other terms."""
     rule = Thresholding(0.3)
     return og.OrthoReg(og.Polynomial(2), NET, selection=rule, solver=TwoStage(QUICK)).fit(X, Y)
 
@@ -136,7 +137,7 @@ def test_polish_solves_the_second_stage_for_the_same_coefficients(refitted):
 
 @pytest.mark.slow
 def test_a_trained_second_stage_does_not_move_the_first():
-    """Lasso first; the network's overlap lies between none and all of what shrinkage took."""
+    """After a Lasso, the overlap of the network is between zero and the whole shrinkage."""
     model = og.OrthoReg(
         og.Polynomial(2), NET, sparsity=0.2, orthogonality=2.0, solver=TwoStage(QUICK)
     ).fit(X, Y)
@@ -144,7 +145,7 @@ def test_a_trained_second_stage_does_not_move_the_first():
     assert_allclose(model.coefficients_, lasso.coefficients_, rtol=1e-9, atol=1e-12)
     training = model.training_
     kept = sum(one.objective for one in model.certificate_.equations)
-    shrinkage = 0.2 * np.abs(model.coefficients_).sum()  # not the second stage's to change
+    shrinkage = 0.2 * np.abs(model.coefficients_).sum()  # the second stage does not change it
     assert training.history[training.best_epoch].sum() == pytest.approx(kept - shrinkage, rel=1e-4)
     assert training.history[training.best_epoch, 1] == 0
     assert model.score(X, Y) > lasso.score(X, Y)

@@ -1,4 +1,4 @@
-"""The Duffing oscillator: every run in the well that its split asks for."""
+"""The Duffing oscillator: every run is in the well of its split."""
 
 import numpy as np
 import pytest
@@ -40,7 +40,9 @@ def test_only_starts_that_leave_the_well_are_dropped(split, least):
     kept = starts(split, size)
     dropped = drawn[~np.isin(drawn[:, 0], kept[:, 0])]
     assert least < len(dropped) / size < 0.1
-    assert (dropped[:, 1] * SIDE[split] < -np.abs(dropped[:, 0])).all()  # steeper than escape
+    assert (
+        dropped[:, 1] * SIDE[split] < -np.abs(dropped[:, 0])
+    ).all()  # steeper than the separatrix
     outwards = drawn[drawn[:, 1] * SIDE[split] > 0]
     assert np.isin(outwards[:, 0][: size // 3], kept[:, 0]).all()
 

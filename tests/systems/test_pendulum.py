@@ -1,4 +1,4 @@
-"""The modified pendulum: its boxes of starts and its difficulties."""
+"""The modified pendulum: boxes of initial states, and difficulties."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,5 @@
-"""Lotka-Volterra and SIR: raw starts, and units in which training runs reach ten."""
+"""Lotka-Volterra and SIR: initial states in raw units, and units in which training runs
+reach ten."""
 
 from dataclasses import replace
 
@@ -38,14 +39,15 @@ def test_raw_starts_fill_the_box_of_their_split(system, split):
     "system, missing", list(zip(SYSTEMS, [0.13, 0.02, 0.05, 0.02], strict=True))
 )
 def test_training_states_reach_ten(system, missing):
-    """All but, since a hundred runs do not visit the corners that a thousand do."""
+    """The maximum is slightly smaller, because a hundred runs cover less of the box than a
+    thousand."""
     data = [generate(system, Split.train, runs=8, seed=seed) for seed in range(12)]
     assert_allclose(np.max([part.states.max(axis=0) for part in data], axis=0), 10, rtol=missing)
     assert min(part.states.min() for part in data) >= 0
 
 
 def test_the_scale_changes_units_and_nothing_else():
-    """Without missing terms, runs in other units are the same animals and people."""
+    """Without missing terms, runs in scaled units are the same as in raw units."""
     for system, other in (
         (LotkaVolterra().within_library(), (50.0, 0.5)),
         (SIR().within_library(), (0.2, 3.0, 0.7)),

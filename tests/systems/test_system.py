@@ -1,4 +1,4 @@
-"""What holds for every benchmark system: its truth, its splits, its sampling."""
+"""Properties of every benchmark system: true equations, splits and sampling."""
 
 import functools
 import re
@@ -26,12 +26,12 @@ from orthoreg.terms import evaluate, feature_names, parse
 
 pytestmark = pytest.mark.slow  # compiled integrations of several systems
 
-RUNS = 8  # as many in all tests of systems: one compiled shape serves most splits
+RUNS = 8  # the same number in all tests of systems, so that most splits share a compiled shape
 LIBRARY = og.Polynomial(2) + og.Fourier(1)
 everywhere = pytest.mark.parametrize("name", SYSTEMS)
 
 
-# the equations of the paper in raw units, affine in their parameters
+# the equations of the paper in raw units, with parameters that enter linearly
 
 
 def pendulum_by_hand(t, x, parameters):
@@ -47,7 +47,7 @@ def duffing_by_hand(t, x, parameters):
 
 
 def lotka_volterra_by_hand(t, x, parameters):
-    """In animals; the modulation sees scaled states."""
+    """Derivatives in numbers of animals. The modulation depends on scaled states."""
     alpha, beta, gamma, delta = parameters
     n, p = x
     u, v = n / LotkaVolterra().scale[0], p / LotkaVolterra().scale[1]
@@ -59,7 +59,7 @@ def lotka_volterra_by_hand(t, x, parameters):
 
 
 def sir_by_hand(t, x, parameters):
-    """In people; the oscillations see scaled states."""
+    """Derivatives in numbers of people. The oscillations depend on scaled states."""
     beta, gamma = parameters
     units = SIR().scale
     s, i, r = (state / unit for state, unit in zip(x, units, strict=True))
@@ -112,7 +112,7 @@ def starts(data):
 
 
 def assert_solves(name, times, states, parameters):
-    """The states are those of SciPy's LSODA on the equations written out above."""
+    """The states equal those of SciPy's LSODA for the equations above."""
     scale = scale_of(name)
     solution = solve_ivp(
         lambda t, x: BY_HAND[name](t, x, parameters),
@@ -148,7 +148,7 @@ def test_irregular_runs_start_as_regular_ones_and_agree_with_scipy(name):
 
 @pytest.fixture
 def at_rest(monkeypatch):
-    """Runs that hardly move, so that all of them can be drawn in no time."""
+    """Runs that hardly move, so that all of them are simulated quickly."""
 
     def integrate(field, starts, times, **_):
         count, nothing = len(starts), [None] * len(starts)
@@ -206,7 +206,7 @@ def test_true_derivatives_follow_the_equations(name, split):
 
 
 def parameters_of(name, run, slopes):
-    """The parameters with which the equations have these slopes."""
+    """Return the parameters for which the equations have these derivatives."""
     scale = scale_of(name)
     unit = np.eye(len(PARAMETERS[name]))
     rest, *columns = (
@@ -323,7 +323,7 @@ def test_only_missing_terms_know_the_time(rng):  # app:non_autonomy_caveat
     ],
 )
 def test_true_equations_are_the_field(system, within_library, rng):
-    """Read as formulas, the printed lines give the slopes."""
+    """The printed equations, read as formulas, give the derivatives."""
     if within_library:
         units = {"scale": system.scale} if hasattr(system, "scale") else {}
         system = replace(system.within_library(), **units)

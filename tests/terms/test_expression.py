@@ -1,4 +1,5 @@
-"""Formulas as data: canonical form, text and back, and one value in NumPy, JAX and SymPy."""
+"""Formulas as data: canonical form, conversion to text and back, and equal values in NumPy, JAX and
+SymPy."""
 
 import jax
 import jax.numpy as jnp
@@ -16,13 +17,13 @@ NAMES = ("x", "a b", "sin")
 
 
 def recipes(operations: list[str], most: int = 8) -> st.SearchStrategy:
-    """Random recipes: each step joins the last result with any earlier one."""
+    """Random recipes, in which each step combines the last result with an earlier one."""
     step = st.tuples(st.sampled_from(operations), st.integers(0, 12))
     return st.lists(step, min_size=1, max_size=most)
 
 
 def build(recipe, numbers=(-1.0, 2.0, 0.5)) -> tree.Expression:
-    """The formula, made with the constructors."""
+    """Return the formula of a recipe, made by the constructors."""
     made = [tree.Number(number) for number in numbers]
     made += [tree.Variable(i, name) for i, name in enumerate(NAMES)]
     for operation, place in recipe:
@@ -46,8 +47,8 @@ def build(recipe, numbers=(-1.0, 2.0, 0.5)) -> tree.Expression:
     return made[-1]
 
 
-EXACT = ["add", "subtract", "multiply", "square"]  # no number of these ever rounds
-TAME = [*EXACT, "sin", "tanh", "arctan", "abs"]  # good to compare in floating point
+EXACT = ["add", "subtract", "multiply", "square"]  # these numbers are never rounded
+TAME = [*EXACT, "sin", "tanh", "arctan", "abs"]  # can be compared in floating point
 ANY = [*EXACT, "invert", "root", "raise", "sin", "exp"]
 
 
@@ -151,7 +152,7 @@ def test_numbers_keep_every_digit():
 
 
 def test_nested_brackets_do_not_cost_exponential_time():
-    """Twenty levels are read at once, or, at twice the work per level, never."""
+    """Twenty levels are read quickly. With twice the work per level, they would take forever."""
     text = "x"
     for _ in range(20):
         text = f"(y - x*{text}*z)"

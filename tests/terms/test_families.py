@@ -1,4 +1,4 @@
-"""Libraries: their terms, names and masks, alone, joined, multiplied and for each equation."""
+"""Libraries: their terms, names and masks, alone, in sums and products, and per equation."""
 
 from math import comb
 

@@ -1,4 +1,4 @@
-"""Text to formula: Python's precedence, kind words for slips, nothing hostile gets through."""
+"""Formulas from text: precedence as in Python, helpful errors, and no hostile input."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""Text that is parsed is refused by its size before it is expanded, or read in linear time."""
+"""Text is refused by its size before it is expanded, or read in linear time."""
 
 import time
 
@@ -9,7 +9,7 @@ from orthoreg.physics import parse_bound, parse_equation, parse_symmetry
 from orthoreg.physics._statement import read_side, summands
 from orthoreg.terms import parse, parse_library, to_text
 
-SECONDS = 1.0  # of CPU. The texts below took 1.5 to 60 s, and take less than 0.1 s
+SECONDS = 1.0  # CPU seconds. These texts took 1.5 to 60 s, and now take less than 0.1 s
 VARIABLES = ("v0", "v1")
 
 
@@ -21,7 +21,7 @@ def limited():
 
 
 def long_text(part: str, sign: str) -> str:
-    """Parts with a number each, joined to just below the maximum length of a formula."""
+    """Return parts with a number each, joined to just below the maximum length of a formula."""
     text = part.format(0)
     number = 1
     while len(text) + len(sign) + len(part.format(number)) <= 10_000:

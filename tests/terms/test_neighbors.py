@@ -1,4 +1,4 @@
-"""Libraries in which each equation sees only the variables near it."""
+"""Libraries in which each equation has only terms in neighbouring variables."""
 
 import numpy as np
 import pytest
@@ -41,7 +41,7 @@ def test_neighbours_that_are_given():
 
 
 def test_terms_are_those_of_the_library_in_the_neighbours():
-    """Not more than it would have in all variables, which would be too many here."""
+    """Each equation has few terms, although all variables together would have too many."""
     variables = [f"x{i}" for i in range(200)]
     features = bind(Neighbors(Polynomial(2)), variables, variables)
     assert (features.mask.sum(axis=1)[1:-1] == 10).all()  # of three variables to degree two
@@ -69,7 +69,7 @@ def test_formulas_are_added_not_put_inside(library: object):
 
 @pytest.mark.slow
 def test_a_discretised_heat_equation(tmp_path):
-    """Each state has its neighbours and itself; the file knows the library."""
+    """The neighbours of each state are given, and the model file contains the library."""
     n, rng = 12, np.random.default_rng(0)
     x = rng.uniform(-2, 2, (400, n))
     second = np.zeros((n, n)) - 2 * np.eye(n) + np.eye(n, k=1) + np.eye(n, k=-1)

@@ -1,4 +1,4 @@
-"""Parameters inside terms: how they are written, bounded, named, shown and kept."""
+"""Parameters inside terms: notation, bounds, names, output and files."""
 
 import re
 
@@ -71,7 +71,7 @@ def test_bounds_name_parameters_that_there_are_and_have_two_ends():
         og.Terms([MONOD], bounds={"L": (1, 5)}).terms(["S"])
     with pytest.raises(InputError, match="a lower and a higher end for 'K'"):
         og.Terms([MONOD], bounds={"K": (5, 1)})
-    # a bound also says that a word so near to a variable is meant
+    # the bound shows that this name, which is similar to a variable, is intended
     meant = og.Terms(["theta/(thetas + theta)"], {"thetas": (0, 9)})
     assert bind(meant, ["theta"], ["theta"]).parameters == ("thetas",)
     with pytest.raises(FormulaError, match="Did you mean 'theta'"):
@@ -139,7 +139,7 @@ def test_a_file_keeps_parameters_called_as_its_own_symbols(tmp_path):
 def test_both_routes_simulate_and_another_value_compiles_nothing(model, monkeypatch):
     times = np.linspace(0, 3, 31)
     plain = model.simulate([1.0, 2.0], times)
-    monkeypatch.setattr(_integrate, "COMPILATION", 0.0)  # compiled at once
+    monkeypatch.setattr(_integrate, "COMPILATION", 0.0)  # compiled together
     other = fitted(1.4)
     assert_allclose(model.simulate([1.0, 2.0], times).x, plain.x, rtol=1e-7)
     before = _compiled._block._cache_size()

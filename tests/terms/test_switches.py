@@ -1,4 +1,4 @@
-"""Signs set apart from formulas, steps, and derivatives against SymPy."""
+"""Signs inside formulas, steps, and derivatives compared with SymPy."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What kind of function a formula is."""
+"""Classification of formulas by their structure."""
 
 import pytest
 

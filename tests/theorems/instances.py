@@ -1,7 +1,5 @@
-"""Random problems, and formulas of the paper that only its statements need.
-
-Arrays hold values on N samples: features Phi (N x K), functions N x c, coefficients w (c x K).
-"""
+"""Random problems, and formulas of the paper that only tests need. Arrays hold values on N samples:
+features Phi (N x K), functions N x c, coefficients w (c x K)."""
 
 import math
 from dataclasses import dataclass
@@ -17,54 +15,56 @@ seeds = st.integers(0, 10_000)
 
 
 def drawn(seed: int, *columns: int) -> list[np.ndarray]:
-    """Matrices of N rows and these numbers of columns."""
+    """Return matrices with N rows and these numbers of columns."""
     rng = np.random.default_rng(seed)
     return [rng.standard_normal((N, count)) for count in columns]
 
 
 def orthonormal(seed: int, columns: int) -> np.ndarray:
-    """Columns that are orthonormal under <.,.>_D = 1/N sum."""
+    """Return columns that are orthonormal under <.,.>_D = 1/N sum."""
     return np.linalg.qr(drawn(seed, columns)[0])[0] * math.sqrt(N)
 
 
 def any_function() -> np.ndarray:
-    """A basis that can say everything on the samples."""
+    """Return a basis that represents any function on the samples."""
     return np.eye(N) * math.sqrt(N)
 
 
 def inner(f: np.ndarray, g: np.ndarray) -> float:
-    """<f, g>_D as the paper writes it."""
+    """Return <f, g>_D by the definition of the paper."""
     return sum(float(f_i @ g_i) for f_i, g_i in zip(f, g, strict=True)) / len(f)
 
 
 def library_functions(Phi: np.ndarray, outputs: int) -> list[np.ndarray]:
-    """phi_j(x) = theta_k(x) e_c on the samples for every pair j = (k, c), k first."""
+    """Return phi_j(x) = theta_k(x) e_c on the samples for every pair j = (k, c), ordered by k."""
     return [np.outer(theta, e) for theta in Phi.T for e in np.eye(outputs)]
 
 
 def projection(Phi: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """P^D onto the span of the library."""
+    """Return the projection P^D onto the span of the library."""
     return Phi @ np.linalg.lstsq(Phi, values, rcond=None)[0]
 
 
 def best_residual(leftover: np.ndarray, lam2: float) -> np.ndarray:
-    """r / (1 + lam2), the minimiser of |r - g|^2 + lam2 |g|^2 over g. [eq:aphynity]"""
+    """Return r / (1 + lam2), the minimizer of |r - g|^2 + lam2 |g|^2 over g. [eq:aphynity]"""
     return leftover / (1 + lam2)
 
 
 def reduced_value(leftover: np.ndarray, lam2: float) -> float:
-    """lam2 / (1 + lam2) |r|^2, the minimum of |r - g|^2 + lam2 |g|^2 over g. [eq:aphynity]"""
+    """Return lam2 / (1 + lam2) |r|^2, the minimum of |r - g|^2 + lam2 |g|^2 over g.
+    [eq:aphynity]"""
     return lam2 / (1 + lam2) * squared_norm(leftover)
 
 
 def rescaled_penalty(penalty: np.ndarray, scale: np.ndarray) -> np.ndarray:
-    """c_j^2 <f_aug, phi_j>^2, the part of c_j phi_j in the penalty. [app:hyperparam_selection]"""
+    """Return c_j^2 <f_aug, phi_j>^2, the share of c_j phi_j in the penalty.
+    [app:hyperparam_selection]"""
     return scale[:, None] ** 2 * penalty
 
 
 @dataclass(frozen=True)
 class Solution:
-    """The global minimiser, on the samples."""
+    """The global minimizer on the samples."""
 
     w: np.ndarray
     f_phy: np.ndarray
@@ -82,7 +82,7 @@ def solve(
     lam2: float = 0.0,
     rho: float = 0.0,
 ) -> Solution:
-    """min |y - Phi w - Psi v|^2 + mu |w|_1 + lam sum_j <Psi v, phi_j>^2 + lam2 |Psi v|^2."""
+    """Minimize |y - Phi w - Psi v|^2 + mu |w|_1 + lam sum_j <Psi v, phi_j>^2 + lam2 |Psi v|^2."""
     block = np.hstack([Phi, Psi, y])
     moments = Moments(len(y), block.T @ block, Phi.shape[1], Psi.shape[1])
     mask = np.ones((y.shape[1], Phi.shape[1]), bool)

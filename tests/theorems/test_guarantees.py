@@ -15,14 +15,14 @@ from orthoreg.solving._moments import overlaps, squared_norm
 
 
 def symbolic_objective(Phi: np.ndarray, y: np.ndarray, mu: float) -> float:
-    """min_w |y - Phi w|^2 + mu |w|_1, by scikit-learn."""
+    """Return min_w |y - Phi w|^2 + mu |w|_1 by scikit-learn."""
     model = Lasso(alpha=mu / 2, fit_intercept=False, tol=1e-14, max_iter=1_000_000)
     w = np.atleast_2d(model.fit(Phi, y).coef_)
     return squared_norm(y - Phi @ w.T) + mu * np.abs(w).sum()
 
 
 def stated(fit: Solution) -> EquationCertificate:
-    """The certificate of the first equation."""
+    """Return the certificate of the first equation."""
     return certify(fit.result, ("y",), tuple("abcd"), normalized=False).equations[0]
 
 
@@ -40,7 +40,7 @@ def test_thm_penalty_bound_main(seed, mu, lam):
 def test_thm_penalty_bound_main_assumption_is_met_by_the_symbolic_model_and_none_worse(
     seed, mu, lam
 ):
-    """Its objective is the baseline itself, so that one per cent more of a coefficient fails."""
+    """The objective equals the baseline, so that the test fails if a coefficient is 1% larger."""
     Phi, y = drawn(seed, 4, 2)
     y = y + Phi[:, :2]
     fit = solve(Phi, Phi[:, :0], y, mu=mu)
@@ -55,7 +55,7 @@ def test_thm_penalty_bound_main_assumption_is_met_by_the_symbolic_model_and_none
 
 @given(seeds, st.floats(0.01, 1.0))
 def test_thm_penalty_bound_main_cannot_be_lowered(seed, mu):
-    """Of the residuals 0 and y, with y as weakly penalised as the baseline costs, y is best."""
+    """Of the residuals 0 and y, y has the smaller objective if its penalty equals the baseline."""
     Phi, y = drawn(seed, 3, 2)
     baseline = symbolic_objective(Phi, y, mu)
     observed = np.sum(overlaps(Phi, y) ** 2)
@@ -83,7 +83,7 @@ def test_thm_penalty_bound_main_is_what_the_certificate_states(seed, mu, lam):
 
 @given(seeds, st.floats(0.01, 0.5), st.floats(0.01, 1e4))
 def test_thm_ortho_stationary_leaves_an_error_that_is_the_penalised_overlap(seed, mu, lam):
-    """A free residual makes y - f = lam sum_j <f_aug, phi_j> phi_j at the minimum."""
+    """At the minimum, an unrestricted residual satisfies y - f = lam sum_j <f_aug, phi_j> phi_j."""
     Phi, y = drawn(seed, 4, 2)
     fit = solve(Phi, any_function(), y, mu=mu, lam=lam, rho=1e-13)
     error = y - fit.f_phy - fit.f_aug
@@ -120,7 +120,7 @@ def test_thm_error_decomp(seed):
 
 @given(seeds)
 def test_thm_error_decomp_needs_orthogonality(seed):
-    """Without it the identity lacks -2 <P f - f_phy, f_aug>."""
+    """Without orthogonality, the identity lacks the term -2 <P f - f_phy, f_aug>."""
     Phi, f, f_aug, weights = drawn(seed, 4, 2, 2, 2)
     w = weights[:4].T
     split = error_split(Phi, f, w, f_aug)

@@ -1,4 +1,4 @@
-"""Every test of a statement fails when the formula it is about is off by one per cent."""
+"""Every test of a statement fails if its formula is wrong by 1%."""
 
 import inspect
 from collections.abc import Callable
@@ -15,9 +15,9 @@ import test_two_stage
 MODULES = (test_setting, test_projection, test_guarantees, test_sampling, test_two_stage)
 
 COUNTS = {"test_eq_lindict_has_a_coefficient_for_every_feature_and_equation"}
-"""Whole numbers, which one per cent does not change."""
+"""Integers, which a change of 1% does not affect."""
 
-# test, its arguments, and the formulas: a name in the test's module, with the field of its result
+# test, its arguments, and the formulas: a name in the module of the test and a field of the result
 CASES: list[tuple[Callable[..., None], dict[str, Any], str]] = [
     (test_setting.test_sec_background_inner_product_and_norm,
      {"seed": 1, "outputs": 2}, "squared_norm"),
@@ -142,7 +142,8 @@ CASES: list[tuple[Callable[..., None], dict[str, Any], str]] = [
 
 
 def off(value: Any, fields: list[str], factor: float) -> Any:
-    """The value, or one field of it, multiplied by `factor`; '**' multiplies the logarithm."""
+    """Return the value, or one of its fields, multiplied by `factor`; '**' multiplies the
+    logarithm."""
     if fields == ["**"]:
         return value**factor
     if fields:
@@ -155,7 +156,7 @@ def off(value: Any, fields: list[str], factor: float) -> Any:
 
 
 def body(test: Any) -> Callable[..., None]:
-    """The test without hypothesis around it."""
+    """Return the test without the decorator of hypothesis."""
     return test.hypothesis.inner_test if hasattr(test, "hypothesis") else test
 
 

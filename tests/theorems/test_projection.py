@@ -1,4 +1,4 @@
-"""Appendix A: why an L2 penalty separates a fixed class and fails under sparsity."""
+"""Appendix A: an L2 penalty separates a fixed class, and fails under sparsity."""
 
 import math
 
@@ -28,7 +28,7 @@ weights = st.floats(0.1, 5.0)
 
 @given(seeds, weights)
 def test_eq_aphynity_minimiser_over_the_residual_and_value_there(seed, lam2):
-    """J(g) is the stated minimum plus (1 + lam2) |g - minimiser|^2, for every g."""
+    """For every g, J(g) is the stated minimum plus (1 + lam2) |g - minimizer|^2."""
     leftover, g = drawn(seed, 2, 2)
     J = squared_norm(leftover - g) + lam2 * squared_norm(g)
     above = (1 + lam2) * squared_norm(g - best_residual(leftover, lam2))
@@ -47,7 +47,7 @@ def test_prop_fixed_symbolic(seed, lam2):
 
 @given(seeds, weights)
 def test_prop_fixed_symbolic_is_unique_up_to_equivalence_on_the_data(seed, lam2):
-    """Terms that agree on D share the coefficients in some way; the values on D are the same."""
+    """Terms that agree on D can share the coefficients in any way, but values on D are unique."""
     Phi, y = drawn(seed, 3, 2)
     Psi = any_function()
     fit = solve(np.hstack([Phi, Phi[:, :2]]), np.hstack([Psi, 2 * Psi[:, :5]]), y, lam2=lam2)
@@ -67,7 +67,7 @@ def test_ex_intro_sparsity_overlap(seed, lam2, share):
 
 @given(seeds, weights, st.floats(1.0, 3.0))
 def test_ex_intro_sparsity_overlap_ends_where_stated(seed, lam2, share):
-    """From mu = 2 lam2 / (1 + lam2) on, both coefficients vanish."""
+    """From mu = 2 lam2 / (1 + lam2) on, both coefficients are zero."""
     limit = 2 * lam2 / (1 + lam2)
     phi = orthonormal(seed, 2)
     f = phi.sum(axis=1, keepdims=True)
@@ -84,7 +84,7 @@ def test_ex_intro_sparsity_overlap_ends_where_stated(seed, lam2, share):
 def test_ex_intro_sparsity_overlap_is_the_same_for_the_orthogonality_penalty_at_equal_weight(
     seed, lam, share
 ):
-    """f and g lie in the span of an orthonormal library, where |g|^2 = sum_j <g, phi_j>^2."""
+    """f and g lie in the span of an orthonormal library, so that |g|^2 = sum_j <g, phi_j>^2."""
     mu = share * 2 * lam / (1 + lam)
     phi = orthonormal(seed, 2)
     fit = solve(phi, any_function(), phi.sum(axis=1, keepdims=True), mu=mu, lam=lam, rho=1e-12)
@@ -95,7 +95,7 @@ def test_ex_intro_sparsity_overlap_is_the_same_for_the_orthogonality_penalty_at_
 
 @given(seeds, weights, st.floats(0.05, 0.5))
 def test_thm_l2_failure_in_any_library(seed, lam2, mu):
-    """f lies in the span; every term in use keeps the overlap mu sign(w_j) / (2 lam2)."""
+    """f lies in the span, and every term in use has the overlap mu sign(w_j) / (2 lam2)."""
     Phi, truth = drawn(seed, 4, 1)
     f = Phi @ np.abs(truth[:4]) + Phi.sum(axis=1, keepdims=True)
     mu = mu * 2 * lam2 / (1 + lam2)
@@ -109,7 +109,8 @@ def test_thm_l2_failure_in_any_library(seed, lam2, mu):
 
 @given(seeds, weights, st.floats(0.05, 0.9))
 def test_thm_l2_failure_proof_reduces_to_the_lasso(seed, lam2, mu):
-    """lam2 / (1 + lam2) |f - Phi w|^2 + mu |w|_1 is scikit-learn's at mu (1 + lam2) / (2 lam2)."""
+    """The minimum of lam2 / (1 + lam2) |f - Phi w|^2 + mu |w|_1 is scikit-learn's at mu (1 + lam2)
+    / (2 lam2)."""
     Phi, f = drawn(seed, 4, 1)
     mu = mu * 2 * lam2 / (1 + lam2)
     alpha = effective_threshold(mu, lam2)
@@ -138,7 +139,7 @@ def test_l2_norm_decomposition(seed):
 
 @given(seeds, weights, st.floats(0.05, 0.9))
 def test_l2_shrinks_what_lies_outside_the_library_and_orthogonality_does_not(seed, lam, mu):
-    """The two penalties at equal weight on f = phi_1 + phi_2 + h with h orthogonal to both."""
+    """Both penalties have the same weight, and f = phi_1 + phi_2 + h with h orthogonal to both."""
     columns = orthonormal(seed, 3)
     phi, h = columns[:, :2], columns[:, 2:]
     f = phi.sum(axis=1, keepdims=True) + h

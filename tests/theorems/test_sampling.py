@@ -1,7 +1,5 @@
-"""Appendix B.1, B.2 and the minibatch paragraph of appendix D: samples, batches, cosines.
-
-Probabilities are sums over everything that can be drawn, not over a sample of it.
-"""
+"""Appendix B.1, B.2 and the minibatch paragraph of appendix D: samples, batches and cosines.
+Probabilities are sums over all possible draws instead of estimates from some draws."""
 
 import itertools
 import math
@@ -30,7 +28,7 @@ sizes = st.floats(0.1, 5.0)
 
 
 def whole_numbers(seed: int, count: int = 25) -> np.ndarray:
-    """Products f'phi that are whole numbers up to 10, so that sums can be counted."""
+    """Products f'phi that are integers up to 10, so that sums can be counted."""
     return np.random.default_rng(seed).integers(-10, 11, count)
 
 
@@ -44,7 +42,8 @@ def test_thm_finite_sample_solves_hoeffding(largest, confidence, samples):
 
 @given(sizes, confidences, st.integers(1, 400), st.floats(1e-9, 1.0))
 def test_thm_finite_sample_interval_covers_the_population(largest, confidence, samples, share):
-    """Products +-R, where Hoeffding is tightest: the population value is in often enough."""
+    """Products are +-R, where Hoeffding's bound is tightest. The interval contains the population
+    value often enough."""
     positive = np.arange(samples + 1)
     population = (2 * share - 1) * largest
     covered = np.zeros(samples + 1, bool)
@@ -74,7 +73,8 @@ def test_def_orthogonality_gap_is_between_the_empirical_and_the_population_inner
 
 @given(seeds, sizes, confidences)
 def test_cor_population_orthogonality(seed, largest, confidence):
-    """Orthogonal on the samples: the interval for the population is +- the bound."""
+    """The function is orthogonal on the samples, and the interval for the population is +- the
+    bound."""
     phi, f_aug = drawn(seed, 1, 1)
     f_aug = f_aug - phi * overlaps(phi, f_aug) / inner(phi, phi)
     products = (phi * f_aug)[:, 0]
@@ -87,11 +87,11 @@ def test_cor_population_orthogonality(seed, largest, confidence):
 
 @given(sizes, confidences, st.integers(3, 200), st.floats(0.0, 1.0))
 def test_cor_population_orthogonality_is_rarely_wrong(largest, confidence, half, share):
-    """A fixed function beyond the bound looks orthogonal with probability at most delta."""
+    """A function beyond the bound appears orthogonal with probability at most delta."""
     samples = 2 * half
     bound = orthogonality_gap_bound(largest, samples, confidence)
     population = bound + share * (largest - bound)
-    if bound < largest:  # else no function lies beyond the bound
+    if bound < largest:  # otherwise, no function lies beyond the bound
         looks_orthogonal = binom.pmf(half, samples, (1 + population / largest) / 2)
         assert looks_orthogonal <= 1 - confidence
     assert bound * math.sqrt(samples / 2) == pytest.approx(
@@ -103,7 +103,7 @@ def test_cor_population_orthogonality_is_rarely_wrong(largest, confidence, half,
 def test_cor_population_orthogonality_fails_for_a_residual_learned_from_the_samples(
     seed, largest, samples
 ):
-    """The paper's remark: zero where it was trained, R elsewhere."""
+    """The remark of the paper: a function that is zero on the training samples and R elsewhere."""
     states = np.random.default_rng(seed).permutation(1000)
     f_aug = np.full(1000, largest)
     f_aug[states[:samples]] = 0.0  # phi = 1
@@ -115,7 +115,7 @@ def test_cor_population_orthogonality_fails_for_a_residual_learned_from_the_samp
 
 @given(seeds, st.integers(1, 30))
 def test_lem_minibatch_deviation(seed, batch):
-    """The exact probability of every deviation, by counting all batches with replacement."""
+    """Return the exact probability of every deviation, from all batches with replacement."""
     products = whole_numbers(seed)
     largest = int(np.abs(products).max())
     one = np.bincount(products + largest, minlength=2 * largest + 1) / len(products)
@@ -132,7 +132,7 @@ def test_lem_minibatch_deviation(seed, batch):
 
 
 def test_lem_minibatch_deviation_exponent_cannot_be_raised_by_one_per_cent():
-    """Products +-R far out in the tail: the logarithms of probability and bound agree."""
+    """For products +-R and large deviations, the logarithms of probability and bound agree."""
     batch, largest = 10**6, 2.0
     for standard_deviations in (33.0, 35.0, 36.5):
         positive = math.ceil((batch + standard_deviations * math.sqrt(batch)) / 2)
@@ -150,7 +150,7 @@ def test_lem_minibatch_deviation_forms_are_equivalent(largest, batch, confidence
 
 @given(seeds, st.integers(1, 25))
 def test_lem_minibatch_deviation_without_replacement(seed, batch):
-    """Counts all subsets: the bound holds, and the variance has the factor (N - B) / (N - 1)."""
+    """For all subsets, the bound holds, and the variance has the factor (N - B) / (N - 1)."""
     products = whole_numbers(seed)
     largest = int(np.abs(products).max())
     count = np.zeros((batch + 1, 2 * largest * batch + 1))
@@ -195,20 +195,22 @@ def test_app_complexity_bias_vanishes_for_the_full_batch_without_replacement(see
 
 @given(seeds, st.integers(1, 3))
 def test_app_complexity_two_batches_have_no_bias(seed, batch):
-    """Neither in the value nor in the gradient, for which one batch is off by that of Var / B."""
+    """The value and the gradient have no bias, whereas one batch is biased by Var / B."""
     rng = np.random.default_rng(seed)
     phi, psi, v = rng.normal(0.3, 1, 5), rng.normal(0.3, 1, (5, 2)), rng.standard_normal(2)
-    slopes = phi[:, None] * psi  # of the products phi psi'v in v
+    slopes = phi[:, None] * psi  # derivatives of the products phi psi'v by v
     products = slopes @ v
     batches = [list(rows) for rows in itertools.product(range(5), repeat=batch)]
     value = np.array([products[rows].mean() for rows in batches])
     slope = np.array([slopes[rows].mean(axis=0) for rows in batches])
     exact = 2 * products.mean() * slopes.mean(axis=0)
-    two = 2 * np.mean(value) * np.mean(slope, axis=0)  # independent: expectations multiply
+    two = (
+        2 * np.mean(value) * np.mean(slope, axis=0)
+    )  # expectations of independent factors multiply
     assert_allclose(two, exact, atol=1e-12)
     assert np.mean(np.outer(value, value)) == pytest.approx(products.mean() ** 2, abs=1e-12)
     one = 2 * np.mean(value[:, None] * slope, axis=0)
-    expected = [  # the bias is quadratic in v, so that a central difference is exact
+    expected = [  # the bias is quadratic in v, so central differences are exact
         (minibatch_bias(slopes @ (v + e), batch) - minibatch_bias(slopes @ (v - e), batch)) / 2
         for e in np.eye(2)
     ]
@@ -228,7 +230,8 @@ def test_fig_n_samples_ablation_cosine(seed):
 
 @given(seeds)
 def test_app_exp_design_cosine_is_the_reweighted_penalty_for_a_single_term(seed):
-    """cos = |<f_aug, phi>| / (|f_aug| |phi|), whatever the coefficient; for two terms it is not."""
+    """The cosine |<f_aug, phi>| / (|f_aug| |phi|) does not depend on the coefficient of a single
+    term. For two terms, it does."""
     theta, neural = drawn(seed, 2, 1)
     phi = theta[:, :1]
     expected = abs(overlaps(phi, neural)[0, 0]) / math.sqrt(inner(phi, phi) * inner(neural, neural))
@@ -239,7 +242,7 @@ def test_app_exp_design_cosine_is_the_reweighted_penalty_for_a_single_term(seed)
 
 @given(seeds, st.floats(0.01, 0.5), st.floats(0.0, 2 * math.pi), st.floats(0.0, 2 * math.pi))
 def test_app_exp_design_cosine_range_holds_every_change_and_is_attained(seed, change, one, other):
-    """Parts in a plane, changed by `change` in every direction of it."""
+    """Two parts in a plane, changed by `change` in all directions of the plane."""
     plane = np.linalg.qr(drawn(seed, 2)[0])[0] * math.sqrt(N)
     angle = np.random.default_rng(seed).uniform(0, math.pi / 2)
     symbolic = plane[:, :1]
@@ -251,7 +254,7 @@ def test_app_exp_design_cosine_range_holds_every_change_and_is_attained(seed, ch
 
     cosine = residual_cosine(changed(symbolic, one), changed(neural, other))
     assert lowest - 1e-9 <= cosine <= highest + 1e-9
-    turn = math.asin(change)  # orthogonal to the changed vector, both ways
+    turn = math.asin(change)  # orthogonal to the changed vector, in both directions
     apart = residual_cosine(
         changed(symbolic, -math.pi / 2 - turn), changed(neural, angle + math.pi / 2 + turn)
     )

@@ -105,7 +105,7 @@ def test_app_hyperparam_selection_unit_norm_features_have_a_penalty_without_scal
 
 
 def check_optimal(Phi, Psi, y, fit, mu, penalty_slope):
-    """0 is a sub-gradient of |y - f|^2 + mu |w|_1 + penalty at the solution."""
+    """Zero is a subgradient of |y - f|^2 + mu |w|_1 + penalty at the solution."""
     error = y - fit.f_phy - fit.f_aug
     assert_allclose(-2 * Psi.T @ error / N + penalty_slope, 0.0, atol=1e-9)
     slope = 2 * (Phi.T @ error / N).T
@@ -116,7 +116,7 @@ def check_optimal(Phi, Psi, y, fit, mu, penalty_slope):
 
 @given(seeds, st.floats(0.05, 0.5), st.floats(0.05, 2.0))
 def test_eq_orthoreg_objective_and_eq_ortho_loss_are_minimised(seed, mu, lam):
-    """The penalty's gradient is 2 lam sum_j <f_aug, phi_j> <psi, phi_j>."""
+    """The gradient of the penalty is 2 lam sum_j <f_aug, phi_j> <psi, phi_j>."""
     Phi, Psi, y = drawn(seed, 4, 6, 2)
     fit = solve(Phi, Psi, y, mu=mu, lam=lam)
     slope = 2 * lam * (Phi.T @ Psi / N).T @ overlaps(Phi, fit.f_aug)
@@ -125,7 +125,7 @@ def test_eq_orthoreg_objective_and_eq_ortho_loss_are_minimised(seed, mu, lam):
 
 @given(seeds, st.floats(0.05, 0.5), st.floats(0.05, 2.0))
 def test_eq_l2_loss_is_minimised(seed, mu, lam2):
-    """The penalty's gradient is 2 lam2 <f_aug, psi>."""
+    """The gradient of the penalty is 2 lam2 <f_aug, psi>."""
     Phi, Psi, y = drawn(seed, 4, 6, 2)
     fit = solve(Phi, Psi, y, mu=mu, lam2=lam2)
     check_optimal(Phi, Psi, y, fit, mu, 2 * lam2 * overlaps(Psi, fit.f_aug))
@@ -141,7 +141,7 @@ def test_sec_background_without_regularisation_the_residual_says_everything(seed
 
 @given(seeds)
 def test_eq_pend_forcing_terms_lie_outside_the_library(seed):
-    """On random states of the training box; what lies inside is projected to itself."""
+    """For random states in the training box, functions in the span are projected to themselves."""
     states = np.random.default_rng(seed).uniform(-1, 1, (200, 2)) * [math.pi / 2, 1.0]
     names = ["theta", "omega"]
     Phi = bind(og.Polynomial(2) + og.Fourier(1), names, names)(states)

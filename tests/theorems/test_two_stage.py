@@ -1,4 +1,4 @@
-"""Appendix C: residual pipelines that bring the overlap back, and the stage that does not."""
+"""Appendix C: residual pipelines that cause overlap, and the stage that does not."""
 
 import numpy as np
 import pytest
@@ -15,13 +15,13 @@ sparsities = st.floats(0.1, 1.9)
 
 
 def lasso_stage(phi: np.ndarray, f: np.ndarray, mu: float) -> tuple[np.ndarray, np.ndarray]:
-    """w of the first stage and what it leaves."""
+    """Return w of the first stage and the remaining error."""
     fit = solve(phi, phi[:, :0], f, mu=mu)
     return fit.w[0], f - fit.f_phy
 
 
 def residual_stage(phi: np.ndarray, leftover: np.ndarray, lam: float) -> np.ndarray:
-    """The g that minimises |r - g|^2 + lam sum_j <g, phi_j>^2 among all functions."""
+    """Return the g that minimizes |r - g|^2 + lam sum_j <g, phi_j>^2 among all functions."""
     return np.linalg.solve(np.eye(N) + lam * phi @ phi.T / N, leftover)
 
 
@@ -47,7 +47,7 @@ def test_prop_seq_two_stage_failure_unconstrained(seed, mu):
 
 @given(seeds, st.floats(0.05, 0.5))
 def test_prop_seq_two_stage_failure_unconstrained_in_any_library(seed, mu):
-    """Every term in use keeps the overlap mu/2 with what the first stage leaves."""
+    """Every term in use has the overlap mu/2 with the error of the first stage."""
     Phi, f = drawn(seed, 4, 1)
     w, leftover = lasso_stage(Phi, f + Phi.sum(axis=1, keepdims=True), mu)
     used = w != 0
@@ -58,7 +58,8 @@ def test_prop_seq_two_stage_failure_unconstrained_in_any_library(seed, mu):
 
 @given(seeds, sparsities)
 def test_prop_seq_two_stage_failure_compositional(seed, mu):
-    """Item 2. A table is an expressive network: zero at x_i, what is left at T(x_i)."""
+    """Item 2. A table represents an expressive network that is zero at x_i and equals the error at
+    T(x_i)."""
     phi = orthonormal(seed, 2)
     f = phi.sum(axis=1)
     transported = (phi @ lasso_stage(phi, f[:, None], mu)[0]).tolist()
@@ -74,7 +75,8 @@ def test_prop_seq_two_stage_failure_compositional(seed, mu):
 
 @given(seeds, sparsities, st.sampled_from([0.0, 0.5, 10.0, 1e4]))
 def test_regularised_residual_stage(seed, mu, lam):
-    """Overlap (mu/2) / (1 + lam); the rest of the shrinkage stays as error, w as it was."""
+    """The overlap is (mu/2) / (1 + lam). The rest of the shrinkage remains as error, and w is
+    unchanged."""
     phi = orthonormal(seed, 2)
     f = phi.sum(axis=1, keepdims=True)
     w, leftover = lasso_stage(phi, f, mu)
@@ -88,7 +90,7 @@ def test_regularised_residual_stage(seed, mu, lam):
 
 @given(seeds, st.floats(0.5, 50.0), st.floats(0.05, 0.9))
 def test_regularised_residual_stage_keeps_less_overlap_than_the_joint_problem(seed, lam, share):
-    """Jointly the residual has mu / (2 lam): w shrinks further, to let it in."""
+    """In the joint problem, the overlap is mu / (2 lam), because w shrinks further."""
     mu = share * 2 * lam / (1 + lam)
     phi = orthonormal(seed, 2)
     f = phi.sum(axis=1, keepdims=True)

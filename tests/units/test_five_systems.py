@@ -1,4 +1,4 @@
-"""Five systems with units in the header: coefficients with their units, in every form of output."""
+"""Five systems with units in the header: units of coefficients in every kind of output."""
 
 import json
 from typing import NamedTuple
@@ -13,7 +13,7 @@ from orthoreg.data import is_same, known_unit
 
 
 def table(flow, starts, until, count, names, given=()):
-    """Return runs as a table with a column `run`; `given` are functions of time, the inputs."""
+    """Return runs as a table with a column `run`. `given` are the inputs as functions of time."""
     times, parts = np.linspace(0, until, count), []
     for run, start in enumerate(starts):
         solution = solve_ivp(flow, (0, until), start, t_eval=times, rtol=1e-9, atol=1e-10)
@@ -65,7 +65,7 @@ def rlc() -> Case:
 
 
 def heat() -> Case:
-    """Two blocks at temperatures in degC that exchange heat with each other and the room."""
+    """Two blocks at temperatures in degC exchange heat with each other and with the room."""
     power = lambda t: 20 + 15 * np.sin(0.7 * t)  # noqa: E731
 
     def flow(t, x):
@@ -108,7 +108,7 @@ def chemostat() -> Case:
 
 
 def drone() -> Case:
-    """Tilt [deg], rotor speed [rpm], pressure of an actuator [bar] and its temperature [degC]."""
+    """Tilt [deg], rotor speed [rpm], pressure [bar] and temperature [degC] of an actuator."""
     throttle = lambda t: 1 + 0.8 * np.sin(1.3 * t)  # noqa: E731
 
     def flow(t, x):
@@ -174,7 +174,7 @@ def test_values_and_units(fitted):
 
 
 def test_the_units_of_both_sides_agree(fitted):
-    """Printed units times the units of terms are those of the left side."""
+    """The printed units times the units of the terms are those of the left-hand side."""
     _, model, _ = fitted
     units = model.coefficient_units_
     for c, k in np.argwhere(model.support_).tolist():
@@ -264,5 +264,7 @@ def test_discover_adds_only_like_quantities():
     for model in og.discover(data).models:
         units = model.coefficient_units_
         for k in np.flatnonzero(model.support_.any(axis=0)):
-            units.algebra.of(model.field_.features.terms[k])  # raises UnitError for unlike ones
+            units.algebra.of(
+                model.field_.features.terms[k]
+            )  # raises UnitError for unlike quantities
         assert all(constant.get("unit") for constant in model.constants())
