@@ -1,4 +1,4 @@
-"""Time and accuracy, measured side by side in the same run. `python -m benchmarks` runs all."""
+"""Measurements of time and accuracy. `python -m benchmarks` runs all."""
 
 import os
 

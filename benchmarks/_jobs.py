@@ -49,7 +49,9 @@ def run_jobs(
     revision = source_revision() if revision is None else revision
     done = stored(store, revision)
     pending = [case for case in cases if case["id"] not in done]
-    pending.sort(key=lambda case: crc32(case["id"].encode()))  # every part is a fair sample
+    pending.sort(
+        key=lambda case: crc32(case["id"].encode())
+    )  # random order, so that every part is representative
     store.parent.mkdir(parents=True, exist_ok=True)
     with ThreadPoolExecutor(workers) as pool:
         futures = {pool.submit(_run, function, case, cpu_limit): case for case in pending}

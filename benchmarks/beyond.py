@@ -1,4 +1,4 @@
-"""Behaviour of the residual beyond the data, where nothing was fitted."""
+"""Behaviour of the residual beyond the training data."""
 
 import itertools
 from collections.abc import Sequence
@@ -22,7 +22,8 @@ _METRICS = ("near", "far", "near forecast", "far forecast")
 
 
 def measure() -> dict[str, Any]:
-    """Return errors of derivatives and forecasts, from near and far starts, for each gate."""
+    """Return errors of derivatives and forecasts, from near and far initial states, for
+    each gate."""
     rows = []
     for (name, system), seed in itertools.product(BEYOND.items(), _SEEDS):
         runs = generate(system, seed)

@@ -43,7 +43,7 @@ _NETWORK_ON = ("dry friction", "spring with a bump", "growth that saturates")
 @final
 @dataclass(frozen=True)
 class Choice:
-    """A choice of settings. If `model` is given, this estimator is fitted unchanged."""
+    """A choice of settings. If `model` is given, it is fitted unchanged."""
 
     selection: AbstractSelection = og.Extrapolation()
     floor: float | None = None
@@ -159,7 +159,7 @@ class Case:
         return self.once("rows", lambda: og.VectorField().observe(data))
 
     def recipe(self, choice: Choice) -> Recipe:
-        """Return the recipe of the choice. The default library counts as not chosen by a user."""
+        """Return the recipe of the choice. The default library counts as chosen by default."""
         model = og.OrthoReg(
             self.system.library, choice.augmentation, selection=choice.selection,
             gate=choice.gate, seed=self.seed,
@@ -233,7 +233,8 @@ def _chosen(choice: Choice, recipe: Recipe, rows: Rows) -> tuple[Task, Selection
 
 
 def _as_good_as_the_best(logs: np.ndarray) -> tuple[np.intp, np.ndarray]:
-    """Return the first support within a standard error of the best support, and these errors."""
+    """Return the first support that is within a standard error of the best one, and
+    these errors."""
     best = logs[int(np.argmin(logs.mean(axis=-1)))]
     excess = logs - best
     standard_error = excess.std(axis=-1, ddof=1) / np.sqrt(logs.shape[-1])
@@ -280,7 +281,9 @@ def defaults_tables(rows: Sequence[dict[str, Any]]) -> str:
 
 def _table(rows: Sequence[dict[str, Any]], labels: Sequence[str]) -> str:
     recorded = {row["choice"] for row in rows}
-    labels = [label for label in labels if label in recorded]  # others have not been measured yet
+    labels = [
+        label for label in labels if label in recorded
+    ]  # alternatives without a measurement are omitted
     systems = {row["system"] for row in rows if row["choice"] == labels[1]}
     rows = [row for row in rows if row["system"] in systems]
     columns = [name for name in _COLUMNS if "F1" not in name or any("f1" in row for row in rows)]
@@ -312,7 +315,7 @@ def _line(rows: Sequence[dict[str, Any]], label: str) -> dict[str, str]:
 
 
 def _interval(keys: Sequence[tuple[str, int, float]], logs: np.ndarray) -> str:
-    """Return the geometric mean, and one standard error over systems on each side."""
+    """Return the geometric mean, and the interval of one standard error over systems."""
     names = np.array([key[0] for key in keys])
     means = np.array([logs[names == name].mean() for name in np.unique(names)])
     middle, spread = means.mean(), means.std(ddof=1) / np.sqrt(len(means))

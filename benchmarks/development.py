@@ -1,8 +1,6 @@
-"""Development systems, on which defaults are chosen. No results are reported for them.
-
-Each system has training runs from a box of starts, further runs from the same box ("near"), and
-runs from starts in a wider box outside the first ("far").
-"""
+"""Development systems, on which defaults are chosen. No results are reported for them. Each system
+has training runs from a box of initial states, further runs from the same box ("near"), and runs
+from a wider box outside the first one ("far")."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -24,8 +22,8 @@ Point = tuple[float, ...]
 @final
 @dataclass(frozen=True)
 class Development:
-    """A system: its right-hand side, boxes of starts, and the terms that a library should use.
-    `terms` is None if the library lacks a term."""
+    """A system: its right-hand side, boxes of initial states, and the terms that a fit should
+    select. `terms` is None if the library lacks a term."""
 
     field: Field
     low: Point

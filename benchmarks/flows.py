@@ -33,7 +33,7 @@ def runs(
 
 
 def pendulum(x: np.ndarray, missing: float = 0.0) -> np.ndarray:
-    """Return derivatives of a damped pendulum. `missing` weights a term outside the default
+    """Return derivatives of a damped pendulum. `missing` multiplies a term outside the default
     library."""
     force = -np.sin(x[:, 0]) - 0.2 * x[:, 1] + missing * np.tanh(4 * x[:, 0])
     return np.stack([x[:, 1], force], axis=1)
@@ -44,8 +44,8 @@ def incomplete(x: np.ndarray) -> np.ndarray:
 
 
 def chain(x: np.ndarray) -> np.ndarray:
-    """Return derivatives of damped oscillators coupled to their neighbours: positions, then
-    velocities."""
+    """Return derivatives of damped oscillators that are coupled to their neighbours (positions,
+    then velocities)."""
     n = x.shape[1] // 2
     q, v = x[:, :n], x[:, n:]
     a = -1.2 * q - 0.15 * v

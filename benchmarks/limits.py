@@ -1,4 +1,4 @@
-"""Maximum rates of this machine, in the units that count the work of a case."""
+"""Maximum rates of this machine for the operations of the cases."""
 
 import os
 import subprocess
@@ -77,10 +77,7 @@ def disk() -> dict[str, float]:
 
 
 def seconds_at_limit(work: dict[str, float], seconds: float, repeats: int = 5) -> float:
-    """Return the minimum CPU seconds of an amount of work, measured now.
-
-    The windows are about as long as the `seconds` that the work took, because on a busy machine,
-    short windows are disturbed less.
-    """
+    """Return the minimum CPU seconds of an amount of work, measured now. Windows are about as long
+    as the `seconds` that the work took, because other processes disturb short windows more."""
     window = min(max(seconds, 0.02), 0.5)
     return sum(amount / measure_limit(name, repeats, window) for name, amount in work.items())

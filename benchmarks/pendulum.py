@@ -1,4 +1,4 @@
-"""The samples of the pendulum that several benchmarks use."""
+"""Samples of the pendulum for several benchmarks."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ SUBSET = 4096
 
 
 def samples(split: Split = Split.train, runs: int | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """Return states and the paper's derivative targets of all runs."""
+    """Return states and the paper's derivatives of all runs."""
     loss = og.VectorField(og.SmoothedFiniteDifference())
     found = loss.observe(generate(Pendulum(), split, runs=runs))
     return found.variables, found.targets

@@ -1,4 +1,4 @@
-"""Units of the residual: errors on validation runs of the systems of the result pages."""
+"""Residuals with different units: errors on validation runs of the benchmark systems."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -22,7 +22,7 @@ from .revision import revision
 
 ROOT = Path(__file__).parents[1]
 BEFORE = "2116a1b"
-"""The last revision before the code was reorganized."""
+"""The last revision before the reorganization of the code."""
 IDENTIFIERS = ("one", "found")
 PYTHON_FOLDERS = ("src", "paper", "tests", "benchmarks", "torture", "examples", "docs")
 LONG_FILE, LONG_FUNCTION = 500, 60
@@ -112,7 +112,7 @@ def _bound_numbers(target: ast.expr, value: ast.expr) -> list[str]:
         return [name for pair in pairs for name in _bound_numbers(*pair)]
     if isinstance(target, ast.Name) and _is_number(value):
         literals = (node for node in ast.walk(value) if isinstance(node, ast.Constant))
-        if any(True for _ in literals):  # and not only other names
+        if any(True for _ in literals):  # not only other names
             return [target.id]
     return []
 

@@ -114,7 +114,9 @@ def measure(before: Path | None = None) -> dict[str, Any]:
             table = folder / f"{case.table}.csv"
             if not table.exists():
                 _TABLES[case.table](table)
-            for side in sides if case.repeats > 1 else ():  # compiles, fills the file cache
+            for side in (
+                sides if case.repeats > 1 else ()
+            ):  # the first run compiles and fills the file cache
                 _slowest(case, table, sides[side], folder / side)
             found: dict[str, list[dict[str, float]]] = {side: [] for side in sides}
             for _ in range(case.repeats):
@@ -150,7 +152,7 @@ def _slowest(case: Case, table: Path, source: Path, folder: Path) -> dict[str, f
         if result["code"] != case.code:
             raise RuntimeError(f"{case.name} ended with {result['code']}: {result['error']}")
         seconds = folder / "seconds"
-        if seconds.exists():  # seconds of a part of the command
+        if seconds.exists():  # seconds of one part of the command
             result["cpu"] = float(seconds.read_text())
             seconds.unlink()
         runs.append({key: round(result[key], 3) for key in ("cpu", "wall", "mb")})

@@ -1,4 +1,4 @@
-"""The minimum of the objective at the strengths of the paper and at larger strengths."""
+"""Minima of the objective at the strengths of the paper and at larger strengths."""
 
 import math
 from collections.abc import Sequence

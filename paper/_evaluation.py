@@ -17,7 +17,7 @@ from orthoreg.systems import AbstractSystem, Split
 from ._settings import Problem, Rows, Test
 
 THRESHOLDS = (0.001, 0.045)
-_TOLERANCE = 1e-6  # tolerance of simulations, far below the errors to be measured
+_TOLERANCE = 1e-6  # tolerance of simulations, far below the measured errors
 Scores = dict[str, float | None]
 
 

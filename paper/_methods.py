@@ -33,11 +33,9 @@ _GRADIENT = ("pure@", "l2", "orthoreg", "pinn", "universal-ode")
 
 
 def fitted(names: Sequence[str], problem: Problem, scale: Scale, seed: int) -> dict[str, Any]:
-    """Return a fitted model for each name. Methods only use training rows.
-
-    Methods that train by gradients use the few rows, and models of the same kind are trained in one
-    batch. The other methods use the moments of all rows.
-    """
+    """Return a fitted model for each name, from training rows only. Methods that train by gradients
+    use the subset `few`, and models of the same kind are trained in one batch. The other methods
+    use the moments of all rows."""
     models: dict[str, AbstractModel] = {}
     for kind in _GRADIENT:
         chosen = [name for name in names if name.startswith(kind)]

@@ -10,7 +10,7 @@ Printed: TypeAlias = tuple[str, str] | None
 @final
 @dataclass(frozen=True)
 class PaperValue:
-    """Mean and standard deviation in plain units. No deviation if only the text has a number."""
+    """Mean and standard deviation in plain units. Numbers from the text have no deviation."""
 
     mean: float
     std: float | None = None

@@ -68,7 +68,8 @@ def portrait_record(
 
 
 def _contained(data: Dataset, size: float, count: int) -> Dataset:
-    """Return the first runs whose states never exceed this size, or the first run if all do."""
+    """Return the first runs whose states never exceed this size, or the first run if all
+    exceed it."""
     kept = [i for i, run in enumerate(data) if np.abs(run.states).max() <= size] or [0]
     return data[np.array(kept[:count])]
 

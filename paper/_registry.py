@@ -44,7 +44,7 @@ EXPERIMENTS: dict[str, AbstractExperiment] = {module.NAME: module for module in 
 """The tables and ablations, in the order of the page."""
 
 BEYOND = (extrapolation.NAME, complete_library.NAME)
-"""Additional experiments, which the paper does not have. They run only by name."""
+"""Additional experiments, which the paper does not contain. They run only if named."""
 
 PAPERS: tuple[str, ...] = (
     *(name for name in EXPERIMENTS if name not in (*BEYOND, discovery.NAME)),

@@ -61,7 +61,7 @@ def best_other(
 
 
 def lead(evidence: Evidence, setting: str, ours: str, rivals: Sequence[str], metric: str) -> Part:
-    """Return whether `ours` is ahead of every rival, with a text on the best rival."""
+    """Return whether `ours` is better than every rival, with a text on the best rival."""
     lower = metric not in HIGHER
     own = evidence.of(setting, ours, metric)
     name, other = best_other(evidence, setting, rivals, metric)

@@ -10,7 +10,9 @@ from orthoreg import Dataset, InputError, VectorField
 from orthoreg.losses import AbstractDifferentiator, Automatic, SmoothedFiniteDifference
 from orthoreg.systems import SYSTEMS, AbstractSystem, Pendulum, Split, generate, true_derivatives
 
-_THINNING = {"duffing": 40}  # every 40th of 4000 points is scored: 100, as in other systems
+_THINNING = {
+    "duffing": 40
+}  # every 40th of 4000 points is evaluated, which gives 100 points as for other systems
 
 
 @final
@@ -178,7 +180,7 @@ def problem(setting: Setting, scale: Scale, seed: int) -> Problem:
         split: _test(system, setting, split, scale.test_runs, seed)
         for split in (Split.id, Split.ext, Split.t2, Split.t3)
     }
-    # the T3 runs that follow the test runs: the same parameters, or further draws of them
+    # the T3 runs after the test runs, with the same parameters or further random ones
     more = generate(system, Split.t3, runs=scale.test_runs + scale.adapt_runs, seed=seed)
     own = more[np.arange(scale.test_runs, scale.test_runs + scale.adapt_runs)]
     exact = true_derivatives(system, Split.t3, own, seed=seed)
@@ -214,7 +216,7 @@ def _measured(
 
 
 def _chosen(count: int, wanted: int, seed: int) -> np.ndarray:
-    """Return a random subset of the rows in order, or all rows if there are not more."""
+    """Return a random subset of the rows in their order, or all rows if there are not enough."""
     if wanted >= count:
         return np.arange(count)
     return np.sort(np.random.default_rng([seed, 77]).choice(count, wanted, replace=False))

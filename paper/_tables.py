@@ -42,7 +42,7 @@ class AbstractExperiment(Protocol):
     def METRICS(self) -> tuple[str, ...]: ...
     @property
     def BLOCKS(self) -> Literal["setting", "metric"]:
-        """The property that the rows of a block share."""
+        """The common property of the rows of a block."""
         ...
 
 

@@ -49,7 +49,7 @@ BLOCKS: Literal["setting", "metric"] = "setting"
 
 SEED_STRIDE = 1000
 """Offset between the record numbers of a system in successive seeds."""
-_SAME_FOR_ALL_SEEDS = "discovery/odebench/0%"  # contains nothing random
+_SAME_FOR_ALL_SEEDS = "discovery/odebench/0%"  # is not random
 _RUNS = 200
 _QUICK_EVERY = 8
 _N_ODEBENCH = 32

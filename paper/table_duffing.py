@@ -1,4 +1,4 @@
-"""The Duffing oscillator, seen in one basin. [tab:duffing_results_streamlined]"""
+"""The Duffing oscillator with training data from one well. [tab:duffing_results_streamlined]"""
 
 from typing import Literal
 

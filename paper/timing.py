@@ -1,4 +1,5 @@
-"""Overhead of the orthogonality penalty per epoch, by the paper's protocol. [app:complexity]"""
+"""Overhead of the orthogonality penalty per epoch, by the protocol of the paper.
+[app:complexity]"""
 
 import time
 from dataclasses import dataclass

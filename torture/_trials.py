@@ -26,7 +26,7 @@ from torture._limits import ADDRESS_SPACE
 
 
 class Hang(BaseException):
-    """More CPU time than allowed; not an `Exception`, so that handlers of errors do not catch it"""
+    """The CPU time exceeds the limit. This is not an `Exception`, so that no handler catches it."""
 
 
 def generator(name: str, seed: int, trial: int) -> np.random.Generator:
@@ -77,7 +77,7 @@ def _broken(error: BaseException) -> dict[str, Any]:
 def _reset_peak() -> None:
     try:
         Path("/proc/self/clear_refs").write_text("5")
-    except OSError:  # the peak is then the peak of the whole process
+    except OSError:  # the peak is then that of the whole process
         pass
 
 
@@ -91,7 +91,7 @@ def _peak() -> int:
 
 
 def _limit_memory() -> None:
-    """Let the process reserve a few gigabytes more than it has now."""
+    """Limit the memory that the process may reserve to a few gigabytes more than now."""
     pages = int(Path("/proc/self/statm").read_text().split()[0])
     limit = pages * resource.getpagesize() + ADDRESS_SPACE
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))

@@ -8,8 +8,8 @@ from typing import Any, final
 @final
 @dataclass(frozen=True, eq=False)
 class Peer:
-    """The same work done by other software. If the whole work would take too long, only a part is
-    run and its seconds are multiplied by `times`."""
+    """The same work done by another program. If it takes too long, only a part is run, and its
+    seconds are multiplied by `times`."""
 
     run: Callable[[], Any]
     times: float = 1.0
@@ -18,8 +18,8 @@ class Peer:
 @final
 @dataclass(frozen=True, eq=False)
 class Work:
-    """The timed work. `limit` is the unavoidable work in units of `LIMITS`. After both were run,
-    `checked` returns the agreement of the results, as numbers by name."""
+    """The timed work. `limit` is the necessary work in units of `LIMITS`. `checked` compares the
+    results of both programs and returns numbers by name."""
 
     run: Callable[[], Any]
     limit: Mapping[str, float] = field(default_factory=dict)

@@ -7,5 +7,5 @@ from ._peers import peer_case
 
 
 def fit_case(case: dict[str, Any]) -> dict[str, Any]:
-    """Return the result of a case. A case without a method is a fit by orthoreg."""
+    """Return the result of a case. Cases without a method are fits by orthoreg."""
     return peer_case(case) if "method" in case else our_case(case)

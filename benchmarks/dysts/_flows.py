@@ -133,8 +133,8 @@ def field_error(predicted: np.ndarray, truth: np.ndarray) -> float:
 def valid_forecasts(
     flow: Flow, forecast: Callable[[np.ndarray, np.ndarray], np.ndarray]
 ) -> dict[str, float]:
-    """Return how long forecasts of the test runs stay within 20% of the spread, in Lyapunov times
-    and as a fraction of the possible length (means over all test runs)."""
+    """Return how long forecasts of the test runs stay within 20% of the standard deviation, in
+    Lyapunov times and as a fraction of the duration (means over all test runs)."""
     lengths, shares = [], []
     for run in flow.test:
         times = flow.step * np.arange(len(run))
@@ -148,8 +148,8 @@ def valid_forecasts(
 
 
 def simulated(polynomials: Polynomials) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
-    """Return a function that solves a polynomial field from a start at given times. States after
-    divergence are NaN."""
+    """Return a function that solves a polynomial field from an initial state at given times. States
+    after divergence are NaN."""
     from scipy.integrate import solve_ivp
 
     dimension = len(polynomials)

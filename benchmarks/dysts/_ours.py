@@ -43,8 +43,7 @@ def our_case(case: dict[str, Any]) -> dict[str, Any]:
 
 
 def _load_modules(system: Flow, times: np.ndarray, names: list[str]) -> None:
-    """Fit a short noisy run to load all modules, so that import times do not count. They do not
-    count for PySINDy either."""
+    """Fit a short noisy run, so that imports do not count. They do not count for PySINDy either."""
     import orthoreg as og
 
     rows = slice(0, 60)

@@ -1,4 +1,4 @@
-"""Measured machines and noisy data: results compared with targets."""
+"""Measured machines and noisy data, compared with targets."""
 
 import json
 import os
@@ -106,7 +106,7 @@ def _reached(line: dict[str, Any]) -> str:
     text = _number(middle, unit)
     if values[0] == values[-1]:
         return text
-    if not line["target"]:  # it is not known which end is worse
+    if not line["target"]:  # without a target, both ends are shown
         return f"{text} ({_number(values[0], unit)} to {_number(values[-1], unit)})"
     worst = values[0] if "at least" in line["target"] else values[-1]
     return text if worst == middle else f"{text}, worst {_number(worst, unit)}"

@@ -14,7 +14,7 @@ _DEFAULT = Path(__file__).parents[3] / "shared" / "data"
 @final
 @dataclass(frozen=True)
 class Line:
-    """A value per seed or a text, with the bounds of its target."""
+    """A value per seed or a text, with bounds as target."""
 
     what: str
     values: Sequence[float] | None = None
@@ -55,7 +55,7 @@ def data_file(name: str) -> Path | None:
 
 
 def relative_rms(estimate: np.ndarray, truth: np.ndarray) -> float:
-    """Return the RMS of the difference relative to the RMS of the truth."""
+    """Return the RMS of the difference, divided by the RMS of the truth."""
     return float(np.sqrt(np.mean((estimate - truth) ** 2) / np.mean(truth**2)))
 
 

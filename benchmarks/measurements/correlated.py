@@ -1,4 +1,4 @@
-"""Whether 95% intervals contain the truth for constants with correlated estimates."""
+"""Coverage of 95% intervals for constants with correlated estimates."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Whether 95% intervals contain the truth in 95 of 100 cases."""
+"""Coverage of 95% intervals."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -73,8 +73,8 @@ def measure(seeds: int) -> list[Line]:
 
 
 def lines(found: Mapping[tuple[float, str], Sequence[Sequence[bool]]]) -> list[Line]:
-    """Return the percentages of intervals that contain the truth. `found` has a list per noise and
-    system, with one Boolean per seed and coefficient."""
+    """Return the percentages of intervals that contain the truth. `found` contains a list for each
+    noise and system, with one Boolean per seed and coefficient."""
     shares, levels = {}, []
     for noise in NOISE:
         here = []

@@ -49,7 +49,7 @@ def _scores(
 
 
 def runs_of_circuit(file: Path, numbers: tuple[int, ...], kind: str) -> og.Dataset:
-    """Return runs with these numbers, from clean or noisy columns."""
+    """Return these runs, from the clean or the noisy columns."""
     table = np.genfromtxt(file, delimiter=",", names=True)
     rows = [table[table["run"] == number] for number in numbers]
     states = [np.column_stack([run[f"v_c{kind}"], run[f"i_l{kind}"]]) for run in rows]

@@ -1,4 +1,4 @@
-"""Time for a long record."""
+"""Time to fit a long recording."""
 
 import math
 import time

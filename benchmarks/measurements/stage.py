@@ -103,11 +103,8 @@ def motion(seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def reference(times: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the target position and velocity.
-
-    The target is a sum of five sines that starts smoothly, followed by moves of 0.6 s between
-    points and rests of 0.4 s.
-    """
+    """Return the target position and velocity: first a sum of five sines that starts smoothly, then
+    moves of 0.6 s between points, with rests of 0.4 s."""
     rng = np.random.default_rng(seed)
     half = times[-1] / 2
     rates, phases = 2 * np.pi * rng.uniform(0.2, 1.5, 5), rng.uniform(0, 2 * np.pi, 5)

@@ -50,8 +50,7 @@ def _rows(count: int) -> dict[str, Any]:
 
 
 def _workers() -> dict[str, Any]:
-    """Compare one worker, two workers, and two workers of which one is killed with a single
-    process."""
+    """Compare one worker, two workers, and two workers with one killed, with a single process."""
     with tables(_SHARED) as folder:
         plain = fitted(folder, _SHARED)
         one, two = (fitted(folder, _SHARED, workers=count) for count in (1, 2))

@@ -1,4 +1,4 @@
-"""`docs/scale.md` and its section on the benchmarks page, from the record."""
+"""`docs/scale.md`, from the record."""
 
 from typing import Any
 
@@ -134,7 +134,9 @@ def _paper(pieces: dict[str, Any]) -> str:
         return ""
     fixed, each = _line(fits)
     task, level = _cost.overhead(cost["clusters"])
-    passes = sum(len(own) for own in fits[-1]["passes"].values()) + 2  # index and sample
+    passes = (
+        sum(len(own) for own in fits[-1]["passes"].values()) + 2
+    )  # two more passes: index and sample
     text = (
         "## Predicted scaling\n\nThe table predicts the time of fits on a cluster from "
         f"measurements at revision {cost['revision']}. A fit makes {passes} passes over the data. "

@@ -16,7 +16,7 @@ from benchmarks import flows
 
 ROOT = Path(__file__).parents[2]
 FILE_ROWS, RUN_ROWS, GROUP_ROWS = 1_000_000, 100, 250_000
-_OTHER = 8  # further columns, which the fit does not use
+_OTHER = 8  # columns that the fit does not use
 
 
 @contextmanager

@@ -71,7 +71,7 @@ def _simulated(name: str, seed: int, rows: int, runs: int) -> tuple[Drawn, Runs,
 
 
 def class_of(correct: bool, field_error: float, noise: float) -> str:
-    """Return the class of a model with or without the true terms and constants."""
+    """Return the class of a model, given whether it has the true terms and constants."""
     limit = min(LARGEST_FIELD_LIMIT, FIELD_LIMIT + FIELD_PER_NOISE * noise)
     return "correct" if correct else "equivalent" if field_error <= limit else "wrong"
 
@@ -136,13 +136,11 @@ _ERRORS = {"white": _white, "spiked": _white, "growing": _growing, "slow": _slow
 def _judged(
     case: dict[str, Any], drawn: Drawn, runs: Runs, test: Runs, model: Any, spread: np.ndarray
 ) -> dict[str, Any]:
-    """Return the class of the model ("correct", "equivalent", "wrong") and its basis.
-
-    A model is correct if its terms are the true terms and every constant is within 3% or within
-    three standard errors of the Cramer-Rao bound. Otherwise, the equations without a residual are
-    compared at states of other runs: the model is equivalent if the error of each equation is at
-    most 0.2% plus twice the noise, and at most 5%.
-    """
+    """Return the class of the model ("correct", "equivalent", "wrong") and its basis. A model is
+    correct if it has the true terms and every constant is within 3% or within three standard errors
+    of the Cramer-Rao bound. Otherwise, the derivatives of the equations without a residual are
+    compared with the true ones at states of other runs: the model is equivalent if the error of
+    each equation is small."""
     states, inputs = np.concatenate(test.states), np.concatenate(test.inputs)
     truth = drawn.derivatives(states, inputs)
     size = np.sqrt(np.mean(truth**2, axis=0))
@@ -223,7 +221,7 @@ def _learned(case: dict[str, Any], model: Any) -> list[tuple[int, dict[str, floa
 
 @lru_cache(maxsize=4096)
 def _canonical(term: str) -> str:
-    """Return a spelling of a term that does not depend on the order of its factors."""
+    """Return the text of a term in a form that does not depend on the order of its factors."""
     import sympy
 
     names: dict[str, Any] = {name: sympy.Symbol(name) for name in re.findall(r"[A-Za-z_]\w*", term)}

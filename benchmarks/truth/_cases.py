@@ -38,7 +38,7 @@ def harder_case(
     errors: str = "white",
     library: str | None = None,
 ) -> dict[str, Any]:
-    """Return a case of a system with so many rows and runs, a kind of errors, another library."""
+    """Return a case of a system with this number of rows and runs, kind of noise and library."""
     case = _case(SYSTEMS[name], group, noise, 0)
     words = [group, name, f"{100 * noise:g}%", f"{runs}x{rows}", *filter(None, [library])]
     return case | {
@@ -56,7 +56,7 @@ def cases(seeds: int = 1) -> list[dict[str, Any]]:
 
 
 def hard_cases(seeds: int) -> list[dict[str, Any]]:
-    """Return cases with a complete library, much noise and few rows, 132 for each seed: the data
+    """Return 132 cases for each seed with a complete library, much noise and few rows. The data
     often do not determine the terms."""
     return [
         _hard(_case(system, group, noise, seed), system)
@@ -98,7 +98,7 @@ def _groups(system: System) -> tuple[str, ...]:
 
 
 def _noises(group: str, noises: tuple[float, ...], number: int) -> tuple[float, ...]:
-    """Return the noise levels of a system: none, and one of the others by turns."""
+    """Return the noise levels of a system: zero, and one of the others in turn."""
     if group == "plain":
         return noises[0], noises[1 + number % 3]
     if group == "lacking" and number % 2:

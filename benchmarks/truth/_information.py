@@ -15,9 +15,9 @@ Key = str | tuple[int, str]
 def covariance(
     drawn: Drawn, runs: Runs, noise: tuple[float, ...], keys: tuple[Key, ...]
 ) -> np.ndarray | None:
-    """Return the least covariance of the constants `keys` (names, or equation and term) that runs
-    with this noise allow if their starts are unknown too; None if it is not finite. The noise of
-    a state that is not measured is infinite."""
+    """Return the minimum covariance of the constants `keys` (names, or equation and term) for runs
+    with this noise and unknown initial states, or None if it is not finite. The noise of an
+    unmeasured state is infinite."""
     sizes = np.array(noise)
     measured = np.isfinite(sizes)
     total = np.zeros((len(keys), len(keys)))

@@ -21,7 +21,7 @@ _ARRAYS: dict[str, Any] = {
 @final
 @dataclass(frozen=True)
 class Input:
-    """A signal from `low` to `high`: "switch" (two levels) or "steps" (any levels), both held for
+    """A signal from `low` to `high`: "switch" (two levels), "steps" (random levels), both held for
     about `dwell`, or "smooth" (two sines with periods near `dwell`)."""
 
     kind: str
@@ -78,8 +78,8 @@ class System:
 @final
 @dataclass(frozen=True, eq=False)
 class Runs:
-    """States and inputs of runs at the same times, without noise; and the starts and signals of the
-    runs. Signals are values at the times if they are held, and functions otherwise."""
+    """States and inputs of runs without noise, at the same times, and the initial states and
+    signals of the runs. Held signals are values at the times, and other signals are functions."""
 
     times: np.ndarray
     states: list[np.ndarray]
@@ -91,8 +91,8 @@ class Runs:
 @final
 @dataclass(frozen=True, eq=False)
 class Drawn:
-    """A system with its constants. `changed` has coefficients that differ from the values that the
-    constants imply, by equation and term."""
+    """A system with values of its constants. `changed` has coefficients, by equation and term, that
+    differ from those of the constants."""
 
     system: System
     constants: Mapping[str, float]
@@ -126,8 +126,8 @@ class Drawn:
         return eval(code, dict(self.constants) | functions)
 
     def simulate(self, rows: int, runs: int, seed: int, last: float | None = None) -> Runs:
-        """Simulate runs from random initial states. Inputs are random; inputs that jump are
-        held."""
+        """Simulate runs from random initial states, with random inputs. Inputs that jump
+        are held."""
         system = self.system
         rng = np.random.default_rng([seed, 1, *system.name.encode()])
         times = np.linspace(0, system.last if last is None else last, rows)
@@ -180,7 +180,7 @@ def _integrate(slope: Any, start: np.ndarray, times: np.ndarray, signals: list[A
 
 
 def _signal(spec: Input, times: np.ndarray, rng: np.random.Generator) -> Any:
-    """Return values at the times for a signal that is held, otherwise a function of time."""
+    """Return values at the times for a held signal, and otherwise a function of time."""
     middle, half = (spec.low + spec.high) / 2, (spec.high - spec.low) / 2
     if spec.kind == "smooth":
         rates = 2 * np.pi / (spec.dwell * rng.uniform(0.7, 1.4, 2))

@@ -19,8 +19,8 @@ Case = dict[str, Any]
 
 
 def cases(seeds: int = SEEDS) -> list[Case]:
-    """Return all cases. Those that count rare errors have four times as many seeds; those without
-    random numbers, and those of cost, have one."""
+    """Return all cases. Cases with rare errors have four times as many seeds. Cases without random
+    numbers, and those that measure time, have one seed."""
     many: list[tuple[str, str, Case]] = [
         ("dead time of an oscillator", "dead_time", {"delay": 0.35}),
         ("oscillator without dead time", "dead_time", {"delay": 0.0}),

@@ -1,4 +1,5 @@
-"""One function per case. Each returns checks: a measured quantity, its error and its target."""
+"""One function per case. Each returns checks, which consist of a quantity, its error and its
+target."""
 
 import csv
 import re
@@ -79,7 +80,7 @@ def timed(data: og.Dataset, library: Any = None, **physics: Any) -> tuple[Any, f
 
 
 def flu(case: Result) -> Result:
-    """In a boarding school with 763 pupils, only those in bed were counted. [BMJ, 1978]"""
+    """A boarding school with 763 pupils counted the pupils in bed. [BMJ, 1978]"""
     file = data_file("boarding_school_flu_1978.csv")
     if file is None:
         return {"status": "no data", "error": "boarding_school_flu_1978.csv is not available"}
@@ -171,7 +172,7 @@ def rossler(case: Result) -> Result:
 
 
 def _names(model: Any) -> str:
-    """Return what is not determined: constants; hidden states."""
+    """Return the constants and hidden states that are not determined."""
     found = model.undetermined_
     if found is None:
         return "nothing"
@@ -184,12 +185,12 @@ def _products(model: Any) -> str:
 
 
 RIM, SENSOR = 8.0, 6.5
-"""Level at which the upper tank overflows, and largest reading of the lower level."""
+"""Level above which the upper tank overflows, and largest reading of the lower level."""
 
 
 def _tanks(case: Result) -> tuple[og.Dataset, og.Dataset, list[np.ndarray], list[np.ndarray]]:
     """Return the training run, the first 50 rows of a second run, and the states and inputs of both
-    runs. The inflow never stops, so that the tanks are never empty."""
+    runs. The inflow is never zero, so that the tanks are never empty."""
     rng, t, rows = np.random.default_rng(case["seed"]), 2.0 * np.arange(1000), 1000
 
     def field(x: np.ndarray, u: float) -> np.ndarray:
@@ -242,7 +243,7 @@ def two_tanks(case: Result) -> Result:
 
 
 def two_tanks_order_two(case: Result) -> Result:
-    """The same without known equations: the default library, order two."""
+    """The same run, fitted without known equations by the default library with order two."""
     data, first, states, inputs = _tanks(case)
 
     def positions(run: og.Dataset) -> og.Dataset:
@@ -282,7 +283,7 @@ def _concentration(t: np.ndarray, p: np.ndarray) -> np.ndarray:
 
 
 def one_compartment(case: Result) -> Result:
-    """A dose is absorbed from the gut, whose content is not measured, at rates that differ between
+    """A dose is absorbed from the gut, which is not measured, and the rates differ between
     subjects."""
     rng = np.random.default_rng(case["seed"])
     subjects = MEDIANS * np.exp(SPREADS * rng.standard_normal((12, 3)))
@@ -329,7 +330,7 @@ def one_compartment(case: Result) -> Result:
 
 
 def _posterior_mode(y: np.ndarray, noise: float) -> np.ndarray:
-    """Return a subject's constants with the true distribution and noise known: the bound."""
+    """Return the constants of a subject for the true distribution and noise, as a bound."""
     from scipy.optimize import least_squares
 
     def residuals(z: np.ndarray) -> np.ndarray:
@@ -388,7 +389,7 @@ PENDULUM = {"theta": "omega", "omega": "-m*sin(theta) - c*omega"}
 
 
 def pendulums(case: Result) -> Result:
-    """Twenty pendulums: lengths of ten are known, which gives g and the other lengths."""
+    """Twenty pendulums. The known lengths of ten give g, and g gives the other lengths."""
     rng = np.random.default_rng(case["seed"])
     lengths = rng.uniform(0.5, 2, 20)
     data = _pendulums(lengths, np.arange(0, 10, 0.05), 0.02, rng)
@@ -404,8 +405,8 @@ def pendulums(case: Result) -> Result:
 
 
 def detection(case: Result) -> Result:
-    """Twenty pendulums without known equations: is the coefficient that differs named, and no other
-    where nothing differs?"""
+    """Twenty pendulums without known equations. The advice must name the coefficient that differs,
+    and no coefficient if none differs."""
     rng = np.random.default_rng(case["seed"])
     lengths = rng.uniform(0.5, 2, 20) if case["differ"] else np.ones(20)
     data = _pendulums(lengths, np.arange(0, 10, 0.05), 0.02, rng)
@@ -424,7 +425,7 @@ def detection(case: Result) -> Result:
 
 
 def dead_time(case: Result) -> Result:
-    """The force on an oscillator acts later than it was recorded, or does not."""
+    """The force on an oscillator acts with or without a delay."""
     delay = case["delay"]
     data = forced_oscillator(delay, np.random.default_rng(case["seed"]))
     model, seconds = timed(data, "poly(1) + u(t - tau)")
@@ -443,7 +444,7 @@ def dead_time(case: Result) -> Result:
 
 
 def mackey_glass(case: Result) -> Result:
-    """A delayed feedback with a free delay and three free constants."""
+    """Delayed feedback with an unknown delay and three unknown constants."""
     data = mackey_glass_data(np.random.default_rng(case["seed"]))
     model, seconds = timed(data, equations={"x": "beta*x(t - tau)/(1 + x(t - tau)**n) - gamma*x"})
     checks = constants(model, {"tau": 17.0}, 0.01)
@@ -477,10 +478,8 @@ def henon(case: Result) -> Result:
 
 
 def ricker(case: Result) -> Result:
-    """x[k+1] = x exp(2.9 (1 - x)); the rate in the exponential is estimated.
-
-    The motion is chaotic. At 2.6 it is a cycle of four values, which four terms fit exactly.
-    """
+    """x[k+1] = x exp(2.9 (1 - x)) with an estimated rate in the exponential. The motion is chaotic.
+    At a rate of 2.6, it is a cycle of four values, which four terms fit exactly."""
     truth = {"x": {"x*exp(-x*c)": float(np.exp(2.9))}}
     return _map(
         case, lambda x: [x[0] * np.exp(2.9 * (1 - x[0]))], [0.4], ["x"],
@@ -489,7 +488,7 @@ def ricker(case: Result) -> Result:
 
 
 def ricker_discovered(case: Result) -> Result:
-    """The same without a library: `og.discover` searches for formulas."""
+    """The same rows without a library: `og.discover` searches for formulas."""
     rng, states = np.random.default_rng(case["seed"]), [0.4]
     for _ in range(499):
         states.append(states[-1] * float(np.exp(2.9 * (1 - states[-1]))))
@@ -535,7 +534,7 @@ def _map(
 
 
 def identifiability(case: Result) -> Result:
-    """One of ten systems; half of them have constants that the measured states do not determine."""
+    """One of ten systems. In half of them, the measured states do not determine all constants."""
     system = _ten.SYSTEMS[case["system"]]
     data, physics = system.data(np.random.default_rng(case["seed"]))
     model, seconds = timed(data, **physics)
@@ -544,7 +543,7 @@ def identifiability(case: Result) -> Result:
 
 
 def _answer(model: Any) -> str:
-    """Return what is not determined. Constants that act only as products are no parameters."""
+    """Return what is not determined. Constants that occur only in products are not parameters."""
     products = [name for name in model.parameters_ if not name.isidentifier()]
     single = sorted({part for name in products for part in re.findall(r"[a-z]\w*", name)})
     named = _names(model)
@@ -555,7 +554,7 @@ def _answer(model: Any) -> str:
 
 
 def cost_hidden(case: Result) -> Result:
-    """Predators with saturation and crowding, 1,000 rows of prey, six constants."""
+    """Prey with unmeasured predators, saturation and crowding: 1,000 rows, six constants."""
     rng, t = np.random.default_rng(case["seed"]), np.arange(0, 100, 0.1)
     x = trajectory(
         lambda t, x: [
@@ -576,7 +575,7 @@ def cost_hidden(case: Result) -> Result:
 
 
 def cost_per_run(case: Result) -> Result:
-    """A constant per run in 100 runs of 100 rows, relative to a constant for all runs."""
+    """The time of a fit with a constant per run in 100 runs, relative to one shared constant."""
     t = np.arange(0, 5, 0.05)
     lengths = np.random.default_rng(case["seed"]).uniform(0.5, 2, 100)
     rngs = [np.random.default_rng(case["seed"] + 1) for _ in range(2)]
@@ -595,7 +594,7 @@ def cost_per_run(case: Result) -> Result:
 
 
 def mistakes(case: Result) -> Result:
-    """Mistakes are named by one sentence or two, with the name that is wrong."""
+    """Errors name each mistake in one or two sentences."""
     t, x = np.arange(0, 20, 0.2), 10 + np.sin(np.arange(0, 20, 0.2))[:, None]
     equations = {"x": "a*x - x*y", "y": "x*y - d*y"}
 

@@ -10,7 +10,8 @@ from ._systems import noisy, trajectory
 
 
 def forced_oscillator(delay: float, rng: np.random.Generator) -> og.Dataset:
-    """x'' = -4 x - 0.5 x' + 2 u(t - delay) with 2% noise and a smooth input of six frequencies."""
+    """Return x'' = -4 x - 0.5 x' + 2 u(t - delay) with 2% noise, for a smooth input of six
+    frequencies."""
     t = 0.05 * np.arange(401)
     frequencies, phases = rng.uniform(0.3, 4, 6), rng.uniform(0, 6.28, 6)
 
@@ -24,7 +25,8 @@ def forced_oscillator(delay: float, rng: np.random.Generator) -> og.Dataset:
 
 
 def mackey_glass(rng: np.random.Generator) -> og.Dataset:
-    """x' = 0.2 p/(1 + p**10) - 0.1 x with p = x(t - 17), 500 rows with 1% noise. [Heun's method]"""
+    """Return 500 rows of x' = 0.2 p/(1 + p**10) - 0.1 x with p = x(t - 17) and 1% noise. [Heun's
+    method]"""
     steps, h = 41_176, 0.017
     x = np.full(steps + 1001, 0.8)
 

@@ -1,4 +1,4 @@
-"""Systems of which some states are measured: derivatives replace the others."""
+"""Systems with some measured states, in which derivatives replace the other states."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -43,7 +43,7 @@ def genesio_tesi(case: Result) -> Result:
 
 
 def motor(case: Result) -> Result:
-    """The angle of a motor whose current follows a stepped voltage slowly."""
+    """The angle of a motor with a slow current, driven by a stepped voltage."""
     rng, t, rows = np.random.default_rng(case["seed"]), 0.05 * np.arange(1200), 1200
     u = steps(rows, 40, -1.0, 1.0, rng)
 
@@ -64,7 +64,7 @@ def van_der_pol_rows(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
 
 
 def van_der_pol(case: Result) -> Result:
-    """One of two states is measured, and nothing is given. [Lienard's form]"""
+    """One of two states is measured, and no equation is given. [Lienard's form]"""
     x, t = van_der_pol_rows(np.random.default_rng(case["seed"]))
     data = og.Dataset.from_arrays(x, t, names=["x"], hidden=["h"])
     model, seconds = timed(data, "poly(3)")
@@ -72,7 +72,8 @@ def van_der_pol(case: Result) -> Result:
 
 
 def rossler_two(case: Result) -> Result:
-    """Two of three states are measured, and nothing is given: only x acts with the third."""
+    """Two of three states are measured, and no equation is given. Only x depends on the third
+    state."""
     rng, t = np.random.default_rng(case["seed"]), np.arange(0, 100, 0.1)
     x = trajectory(
         lambda t, x: [-x[1] - x[2], x[0] + 0.2 * x[1], 0.2 + x[2] * (x[0] - 5.7)],
@@ -93,7 +94,7 @@ def _derived(model: Any) -> str:
 
 
 def advice(case: Result) -> Result:
-    """A state is missing, and the columns were fitted as they are."""
+    """A state is missing, and the columns are fitted without it."""
     rng = np.random.default_rng(case["seed"])
     rows = {"jerk flow": genesio_rows(rng), "van der Pol": van_der_pol_rows(rng)}
     values, x = np.repeat(rng.standard_normal(30), 20), np.zeros(600)

@@ -15,7 +15,7 @@ Rng = np.random.Generator
 
 @final
 class Question(NamedTuple):
-    """Data and physics, and what is not determined: constants; hidden states, or "nothing"."""
+    """Data and physics, and the answer: undetermined constants and hidden states, or "nothing"."""
 
     about: str
     data: Callable[[Rng], tuple[og.Dataset, dict[str, Any]]]
@@ -23,7 +23,7 @@ class Question(NamedTuple):
 
 
 def _minimal_model(equations: dict[str, str]) -> Callable[[Rng], Any]:
-    """Glucose g is measured, the action x of insulin u is not. [Bergman et al. 1979]"""
+    """Glucose g is measured, but the action x of insulin u is not. [Bergman et al. 1979]"""
 
     def data(rng: Rng) -> Any:
         t, u = 2.0 * np.arange(300), steps(300, 15, 0.0, 60.0, rng)
@@ -38,7 +38,7 @@ def _minimal_model(equations: dict[str, str]) -> Callable[[Rng], Any]:
 
 
 def _spring(equations: dict[str, str], is_forced: bool) -> Callable[[Rng], Any]:
-    """The position of a mass is measured, its velocity is not."""
+    """The position of a mass is measured, but its velocity is not."""
 
     def data(rng: Rng) -> Any:
         t = 0.1 * np.arange(400)
@@ -53,7 +53,7 @@ def _spring(equations: dict[str, str], is_forced: bool) -> Callable[[Rng], Any]:
 
 
 def _compartments(equations: dict[str, str], loss: float) -> Callable[[Rng], Any]:
-    """A drug is measured in blood, not in tissue, after an injection."""
+    """A drug is measured in blood, but not in tissue, after an injection."""
 
     def data(rng: Rng) -> Any:
         t = 0.1 * np.arange(200)
@@ -68,7 +68,8 @@ def _compartments(equations: dict[str, str], loss: float) -> Callable[[Rng], Any
 
 
 def _room(equations: dict[str, str], loss: float = 0.0) -> Callable[[Rng], Any]:
-    """The air of a heated room is measured, its walls are not; it is 0 outside."""
+    """The air temperature of a heated room is measured, but that of its walls is not. It is 0
+    outside."""
 
     def data(rng: Rng) -> Any:
         t, u = 0.1 * np.arange(500), steps(500, 25, 0.0, 2.0, rng)
@@ -85,7 +86,7 @@ def _room(equations: dict[str, str], loss: float = 0.0) -> Callable[[Rng], Any]:
 
 
 def _competition(rng: Rng) -> Any:
-    """Two species compete, one of them is counted."""
+    """Two species compete, and one of them is counted."""
     t = 0.2 * np.arange(100)
     runs = [
         trajectory(
@@ -101,7 +102,7 @@ def _competition(rng: Rng) -> Any:
 
 
 def _expression(rng: Rng) -> Any:
-    """A protein is measured, its messenger RNA is not."""
+    """A protein is measured, but its messenger RNA is not."""
     t = 0.1 * np.arange(200)
     x = trajectory(lambda t, x: [2 - 1.5 * x[0], 3 * x[0] - 0.3 * x[1]], [0.0, 0.0], t)
     physics = {"equations": {"m": "k - d*m", "p": "s*m - e*p"}, "start": {"m": 0}}

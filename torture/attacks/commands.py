@@ -107,7 +107,7 @@ def arguments(rng: np.random.Generator, folder: Path) -> None:
     given = [command]
     if command == "fit":
         given += ["runs.csv", "--out", "out", "--time", "t", "--states", "x,v"]
-        if rng.random() < 0.7:  # an invalid library, so that most trials do not fit
+        if rng.random() < 0.7:  # an invalid library, so that most trials do not fit a model
             given += ["--library", str(rng.choice(["poly(", "x +", "nope", "sin"]))]
     elif command == "generate":
         given += [str(rng.choice(["pendulum", "nope"])), "--out", "g.csv"]
@@ -141,7 +141,7 @@ def toml(rng: np.random.Generator) -> str:
 
 @attack("fuzz", trials=20_000)
 def physics_files(rng: np.random.Generator, folder: Path) -> None:
-    """A physics file with random entries is bound to the columns of a table, or refused."""
+    """A physics file with random entries is applied to the columns of a table, or refused."""
     from orthoreg.physics import bind_physics, physics_of, read_fields
     from orthoreg.terms import Polynomial
 
@@ -152,7 +152,7 @@ def physics_files(rng: np.random.Generator, folder: Path) -> None:
 
 @attack("fuzz", trials=20_000)
 def statements(rng: np.random.Generator, folder: Path) -> None:
-    """Known equations, bounds, relations and starts of random text are bound or refused."""
+    """Known equations, bounds, relations and starts of random text are applied or refused."""
     from orthoreg.physics import bind_physics, parse_bound, parse_equation, parse_start, physics_of
     from orthoreg.terms import Polynomial
 

@@ -12,7 +12,7 @@ _TOLERANCE = 1e-6  # relative, of coefficients
 
 
 def _runs(rng: np.random.Generator) -> tuple[np.ndarray, list[np.ndarray]]:
-    """Times, and noisy runs of different lengths of a random nonlinear oscillator."""
+    """Return times and noisy runs with different lengths of a random nonlinear oscillator."""
     from scipy.integrate import solve_ivp
 
     a, b, c = rng.uniform(-0.4, 0.4), rng.uniform(0.6, 1.5), rng.uniform(0.0, 0.4)
@@ -46,7 +46,7 @@ def _compare(found: np.ndarray, expected: np.ndarray, what: str, tolerance: floa
 
 @attack("invariance", trials=200, seconds=60.0)
 def order_of_runs(rng: np.random.Generator, folder: Path) -> None:
-    """The order of runs changes no digit of the coefficients, and not the verdict."""
+    """The order of runs changes neither a digit of the coefficients nor the verdict."""
     times, paths = _runs(rng)
     model, verdict = _fit(paths, times)
     other, other_verdict = _fit([paths[i] for i in rng.permutation(len(paths))], times)
@@ -57,7 +57,7 @@ def order_of_runs(rng: np.random.Generator, folder: Path) -> None:
 
 @attack("invariance", trials=200, seconds=60.0)
 def time_units(rng: np.random.Generator, folder: Path) -> None:
-    """Another unit or origin of time changes the coefficients by their unit alone."""
+    """Another unit or origin of time only changes the unit of the coefficients."""
     times, paths = _runs(rng)
     model, verdict = _fit(paths, times)
     unit = float(rng.choice([3600.0, 60.0, 1e-3, 7.0, 1024.0]))
@@ -72,7 +72,7 @@ def time_units(rng: np.random.Generator, folder: Path) -> None:
 
 @attack("invariance", trials=100, seconds=60.0)
 def names_of_columns(rng: np.random.Generator, folder: Path) -> None:
-    """The names of columns change nothing."""
+    """The names of columns do not change the result."""
     times, paths = _runs(rng)
     model, _ = _fit(paths, times)
     other, _ = _fit(paths, times, ("second", "a b"))

@@ -138,8 +138,8 @@ def _changed_block(arrays: dict[str, np.ndarray], rng: np.random.Generator) -> b
 
 
 def use(path: Path) -> None:
-    """Load a model and use it in all ways that need no data; nothing may raise, hang, or print
-    control characters."""
+    """Load a model and use it in all ways that need no data. Nothing may raise an exception, hang,
+    or print control characters."""
     import orthoreg as og
     from orthoreg.cli import run
 

@@ -99,7 +99,8 @@ def options(rng: np.random.Generator) -> dict[str, Any]:
 
 
 def read(file: Path, rng: np.random.Generator, **more: Any) -> None:
-    """Read a file with random roles for its columns, in half of the cases with the fast reader."""
+    """Read a file with random roles for its columns, and with the fast reader in half of
+    the cases."""
     import orthoreg
     from orthoreg.data.tables import _text
 
@@ -218,7 +219,7 @@ def bombs() -> dict[str, bytes]:
     for i, text in enumerate(_TEXTS):
         block = text * (_BLOCK // len(text))
         for name, pack in PACKED.items():
-            if name not in ("", ".zip"):  # parts that are compressed separately may be joined
+            if name not in ("", ".zip"):  # compressed parts may be concatenated
                 files[f"{i}.csv{name}"] = pack(b"t,x,v\n") + pack(block) * _COUNT
         files[f"{i}.csv.zip"] = _zip_of({"runs.csv": (b"t,x,v\n", block, b"")})
     with zipfile.ZipFile(io.BytesIO(binary_tables()["xlsx"])) as source:
@@ -239,7 +240,7 @@ def bombs() -> dict[str, bytes]:
 
 
 def _zip_of(parts: dict[str, tuple[bytes, bytes, bytes]]) -> bytes:
-    """Return an archive of files made of a head, many blocks, and a tail."""
+    """Return an archive of files that consist of a head, many blocks, and a tail."""
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
         for name, (head, block, tail) in parts.items():
