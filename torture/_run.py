@@ -88,7 +88,8 @@ def run_attacks(
     """Return a record entry for each attack.
 
     With `minutes`, attacks share this wall time, and each stops early when its share is used up.
-    `trials` is the maximum number of trials of each attack.
+    Attacks with long trials run first, because each runs at least one trial. `trials` is the
+    maximum number of trials of each attack.
     """
     deadline = None if minutes is None else time.time() + 60 * minutes
     pending = sum(attack.share for attack in attacks)
@@ -107,8 +108,10 @@ def run_attacks(
         print(f"{attack.kind} {attack.name}: {note}", file=sys.stderr, flush=True)
         return entry
 
+    order = sorted(attacks, key=lambda attack: -attack.seconds)
     with ThreadPoolExecutor(workers) as pool:
-        return list(pool.map(run, attacks))
+        entries = {entry["name"]: entry for entry in pool.map(run, order)}
+    return [entries[attack.name] for attack in attacks]
 
 
 def _run(attack: Attack, seed: int, first: int, last: int, end: float, verbose: bool) -> Tally:
