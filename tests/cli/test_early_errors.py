@@ -36,7 +36,7 @@ FIT = ["fit", "table.csv", "--time", "t", "--states", "x"]
         ([*FIT, "--bound", "x': w <= 3"], "unknown variable 'w'"),
         ([*FIT, "--sparsity", "-1"], "--sparsity must be a number, finite and at least 0"),
         ([*FIT, "--orthogonality", "nan"], "--orthogonality must be a number, at least 0"),
-        ([*FIT, "--known", "x = 1"], "A known equation must be"),
+        ([*FIT, "--known", "x = 1"], "A known equation must have a form"),
         ([*FIT, "--bound", "L"], "bound"),
         ([*FIT, "--out", "table.csv"], "--out must be a folder"),
         ([*FIT, "--repiar"], "No such option"),

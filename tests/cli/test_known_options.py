@@ -74,12 +74,12 @@ def test_a_file_says_the_same_and_options_add_to_it(table, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--known", "x = v"], "A known equation must be such as \"x' = v\""),
+        (["--known", "x = v"], "A known equation must have a form such as \"x' = v\""),
         (["--known", "q' = v"], "--known names 'q', which is not an equation"),
         (["--value", "g"], "--value must have the form g=9.81"),
-        (["--bound", "v' v < 0"], "A bound must be such as"),
+        (["--bound", "v' v < 0"], "A bound must have the form"),
         (["--bound", "k <= 0"], "--bound names 'k', which is not a constant"),
-        (["--relation", "coef(x, v) > 0"], "--relation must be such as"),
+        (["--relation", "coef(x, v) > 0"], "--relation must have the form"),
         (["--relation", "coef(x, v) = 1", "--relation", "coef(x, v) = 2"],
          "What is known contradicts itself: no coefficients satisfy 'coef(x, v) = 2'"),
         (["--physics", "nowhere.toml"], "--physics 'nowhere.toml' cannot be read"),

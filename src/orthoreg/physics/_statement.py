@@ -66,7 +66,7 @@ def parse_equation(text: str) -> tuple[str, str]:
     left, sign, right = (part.strip() for part in text.partition("="))
     if not sign or "'" not in left or not right or "=" in right:
         raise InputError(
-            f'A known equation must be such as "x\' = v", "v\' = -k*x + ..." or '
+            f'A known equation must have a form such as "x\' = v", "v\' = -k*x + ..." or '
             f"\"m*x'' + c*y'' = -k*x\"; got '{shortened(text)}'."
         )
     return left, right

@@ -44,7 +44,7 @@ def parse_bound(text: str) -> tuple[Key, _Limits]:
     is_bounded = low is not None or high is not None
     if len(parts) != 1 or re.search("[<>=]", parts[0]) or not is_bounded or not all(key):
         raise InputError(
-            f'A bound must be such as "v\': v <= 0" for a coefficient, or "0.1 <= L <= 2" for a '
+            f'A bound must have the form "v\': v <= 0" for a coefficient, or "0.1 <= L <= 2" for a '
             f"constant; got '{shortened(text)}'."
         )
     return key, (low, high)

@@ -1,4 +1,4 @@
-"""Selection of terms: by trajectories here, by rows in `rows`, and formulas in `formulas`."""
+"""Select terms: by trajectories here, by rows in `rows`. `formulas` searches for new terms."""
 
 from ._delays import DelayEstimate as DelayEstimate
 from ._delays import DelayProfile as DelayProfile

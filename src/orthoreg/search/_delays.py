@@ -1,4 +1,4 @@
-"""Delays from trajectories: the likelihood of the same equations with other delays."""
+"""Estimate delays from trajectories, by the likelihood of the same equations with other delays."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,7 +18,7 @@ from ._trials import Trial, TrialMatcher
 
 @final
 class DelayTrial(NamedTuple):
-    """Equations matched with these delays, and their negative log likelihood in nats."""
+    """Equations matched with given delays, and their negative log likelihood in nats."""
 
     values: Float[np.ndarray, " d"]
     field: HybridField
@@ -29,7 +29,8 @@ class DelayTrial(NamedTuple):
 @final
 @dataclass(frozen=True, eq=False)
 class DelayEstimate:
-    """Delays by name, with their covariance, and the derivatives of the other constants.
+    """Delays by name with their covariance, and the derivatives of the other constants by
+    delays.
 
     `coefficient_slopes` and `parameter_slopes` are the derivatives of the matched coefficients and
     inner parameters with respect to the delays.
@@ -43,8 +44,11 @@ class DelayEstimate:
     parameter_slopes: Mapping[str, Float[np.ndarray, " d"]]
 
     def joined(self, others: Uncertainty) -> Uncertainty:
-        """Return the joint uncertainty of the constants and the delays: the errors of the constants
-        with known delays, and those that follow from the errors of the delays."""
+        """Return the joint uncertainty of the constants and the delays.
+
+        The errors of the constants are those with known delays, plus those that result from the
+        errors of the delays.
+        """
         slopes = [self.coefficient_slopes[place] for place in others.places]
         nothing = np.zeros(len(self.names))
         slopes += [self.parameter_slopes.get(name, nothing) for name in others.parameters]
@@ -66,10 +70,10 @@ class DelayEstimate:
 @final
 @dataclass(frozen=True, eq=False)
 class DelayProfile:
-    """The likelihood of equations as a function of the delays `names`, within `bounds`.
+    """The likelihood of equations as a function of the delays in `names`, within `bounds`.
 
-    `data` has no delayed columns; `delays` says which are needed. All delays are compared on the
-    same rows, those without a history of `longest` or of the longest delay within the bounds.
+    `data` has no delayed columns; `delays` lists those to add. All delays are compared on the same
+    rows: those with a history of `longest`, or of the longest delay within the bounds.
     """
 
     data: Dataset
@@ -86,7 +90,7 @@ class DelayProfile:
         return delays_with(self.delays, dict(zip(self.names, map(float, values), strict=True)))
 
     def values_of(self, delays: Sequence[Delay]) -> Float[np.ndarray, " d"]:
-        """Return the values of the delays `names`."""
+        """Return the values of the delays in `names`."""
         values = {delay.delay: delay.value for delay in delays}
         return np.array([values[name] for name in self.names], dtype=float)
 
@@ -97,9 +101,11 @@ class DelayProfile:
         like: Trial | None = None,
         max_stages: int = 99,
     ) -> DelayTrial | None:
-        """Return the equations matched to the longest segments that they follow in `max_stages`
-        stages, or to segments as long as those of another trial. None if trajectories do not follow
-        the data."""
+        """Return the equations matched to segments, or None if trajectories do not follow the data.
+
+        The segments are the longest that the equations follow in `max_stages` stages or, if `like`
+        is given, as long as in that trial.
+        """
         longest = float(self.bounds[:, 1].max(initial=self.longest))
         data = with_delays(self.data, self.with_values(values), longest)
         data = data.subsample_rows(limits.SEARCH_ROWS)
@@ -110,7 +116,10 @@ class DelayProfile:
         return DelayTrial(np.array(values), trial.field, matcher.cost(trial), trial)
 
     def best(self, start: DelayTrial, widths: Float[np.ndarray, " d"]) -> DelayTrial:
-        """Return the most likely delays within `widths` of a trial, one delay after the other."""
+        """Return the most likely delays within `widths` of a trial.
+
+        Delays are varied one after the other.
+        """
         from scipy.optimize import minimize_scalar
 
         best = start
@@ -146,8 +155,10 @@ class DelayProfile:
     def estimate(
         self, best: DelayTrial, steps: Float[np.ndarray, " d"]
     ) -> tuple[DelayTrial, DelayEstimate | None]:
-        """Return the most likely delays near a trial, with their covariance: that of the quadratic
-        through trials about one standard error away."""
+        """Return the most likely delays near a trial, with their covariance.
+
+        The covariance is that of the quadratic through trials about one standard error away.
+        """
         d = len(self.names)
         steps = np.minimum(steps, np.diff(self.bounds, axis=1)[:, 0] / 4)
         for _ in range(limits.DELAY_STEP_ROUNDS):
@@ -173,7 +184,7 @@ class DelayProfile:
     def _pair(
         self, best: DelayTrial, i: int, steps: Float[np.ndarray, " d"]
     ) -> list[DelayTrial | None]:
-        """Return the trials on both sides, moved inside the bounds."""
+        """Return the trials on both sides of a delay, moved inside the bounds."""
         low, high = self.bounds[i]
         center = np.clip(best.values[i], low + steps[i], max(high - steps[i], low + steps[i]))
         result = []
@@ -191,7 +202,7 @@ class DelayProfile:
         for i, (below, above) in enumerate(sides):
             a, b = below.values[i] - best.values[i], above.values[i] - best.values[i]
             rise_a, rise_b = below.cost - best.cost, above.cost - best.cost
-            if a == 0 or b == 0:  # at a bound: a one-sided parabola with its minimum there
+            if a == 0 or b == 0:  # at a bound, a one-sided parabola has its minimum there
                 step, rise = (b, rise_b) if a == 0 else (a, rise_a)
                 hessian[i, i] = 2 * max(rise, limits.DELAY_COST_ACCURACY) / step**2
                 continue
@@ -241,7 +252,7 @@ def _parameter(field: HybridField, index: int) -> float:
 
 
 def delays_with(delays: Sequence[Delay], values: Mapping[str, float]) -> tuple[Delay, ...]:
-    """Return the delays with new values of those that are named."""
+    """Return the delays with the new values in `values`."""
     return tuple(
         replace(delay, value=float(values.get(delay.delay, delay.value))) for delay in delays
     )

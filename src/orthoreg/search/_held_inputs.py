@@ -1,4 +1,4 @@
-"""Detection of inputs that keep their value between rows, from trajectories."""
+"""Detect inputs that are held between rows, from trajectories."""
 
 from collections.abc import Mapping
 
@@ -21,13 +21,13 @@ def held_inputs(
 
     Inputs are added one at a time, as long as trajectories of the same equations improve the score
     by more than `HELD_INPUT_GAIN`. All alternatives are matched to segments of the same length, the
-    shortest on which the misfit exceeds the noise. If there is no such length, no input is held.
+    shortest for which the misfit exceeds the noise. If there is no such length, no input is held.
     """
     known = knowledge or Knowledge.none(field.features.mask.shape)
     data = data.subsample_rows(limits.SEARCH_ROWS)
     kinds, held = dict(interpolation), []
     columns = {name: [name] for name in data.schema.measured_inputs if name in kinds}
-    for delay in data.delays:  # a delayed input is held if the input is
+    for delay in data.delays:  # a delayed input is held if the input itself is held
         columns.get(delay.variable, []).append(delay.name)
     candidates = [name for name in columns if kinds[name] != "hold"]
 

@@ -1,5 +1,6 @@
-"""A quadratic approximation of the sum of squares in all candidate coefficients, and the sets of
-terms that minimize its score."""
+"""A quadratic approximation of the sum of squares in all candidate coefficients, and a search for
+the sets of terms with the best scores.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,12 +23,15 @@ TermMask = Bool[np.ndarray, " P"]
 
 @final
 class Quadratic(NamedTuple):
-    """RSS(p) = square - 2 g'(p - center) + (p - center)'H(p - center) over `rows` values, in noise
-    variances, as a function of the free parameters p. The `n_starts` initial values of all segments
-    are eliminated. RSS differences below `min_rss` are rounding errors and are ignored.
+    """RSS(p) = square - 2 g'(p - center) + (p - center)'H(p - center), for `rows` values in noise
+    variances.
 
-    `users[i, j]` states that parameter i occurs only in terms, and that j is the coefficient of one
-    of them. Without any of these terms, parameter i keeps its value."""
+    The variables p are the free parameters. The `n_starts` initial values of all segments are
+    eliminated. Differences of RSS below `min_rss` are rounding errors and are ignored.
+
+    `users[i, j]` states that parameter i occurs only in terms, and that j is the coefficient of
+    such a term. Without any of these terms, parameter i keeps its value.
+    """
 
     H: np.ndarray
     g: np.ndarray
@@ -39,18 +43,18 @@ class Quadratic(NamedTuple):
     users: Bool[np.ndarray, "P P"] | None = None
 
     def idle(self, support: TermMask) -> TermMask:
-        """Return the parameters that occur in no term of a set."""
+        """Return a mask of the parameters that occur in no term of a set."""
         if self.users is None:
             return np.zeros(len(support), dtype=bool)
         has_user = np.asarray(self.users[:, support].any(axis=1))
         return self.users.any(axis=1) & ~has_user
 
     def without_given(self, w: Float[np.ndarray, " K"]) -> "Quadratic":
-        """Return the same function in terms of the changes from the coefficients w."""
+        """Return the same function of the differences from the coefficients w."""
         return self._replace(center=self.center - w)
 
     def temperature(self) -> float:
-        """Return the residual variance of all candidates together, in noise variances, at least 1.
+        """Return the residual variance with all candidates, in noise variances, at least 1.
 
         Scores are divided by this value, so that the residual of a missing term does not make other
         terms significant.
@@ -71,12 +75,13 @@ def linearize(
     substeps: int,
     sigma: Float[np.ndarray, " n"],
 ) -> Quadratic | None:
-    """Return the Gauss-Newton model of the sum of squares at the initial constants of a problem, or
-    None if the field cannot be evaluated along these states.
+    """Return the Gauss-Newton model of the sum of squares at a problem's initial constants.
+
+    Return None if the field cannot be evaluated along these states.
 
     The states need not be a trajectory of the field: gaps between steps are closed to first order.
     For a zero field, the result is the integral form x(t) = x(t_0) + int theta(x) w of each
-    equation. Candidates with a coefficient of zero are included.
+    equation. Candidates with coefficient zero are included.
     """
     p = problem.initial_constants
     nodes = input_nodes(problem.data, problem.inputs, segments, substeps)
@@ -101,7 +106,7 @@ def linearize(
     if not (np.isfinite(H).all() and np.isfinite(gradient).all()):
         return None
     s_scores = normal.s_scores.sum(axis=1)
-    # the starts have their best values for these constants
+    # initial values are optimal for these constants
     gain = float((solved[:, :, len(p) :].sum(axis=2) * s_scores).sum())
     square = 2 * float(normal.costs[is_valid].sum()) - gain
     n_measured = int(np.isfinite(sigma).sum())
@@ -113,8 +118,10 @@ def linearize(
 
 
 def _users_of_parameters(problem: Problem) -> Bool[np.ndarray, "P P"] | None:
-    """Return the coefficients of the terms in which each inner parameter occurs, none for
-    parameters that also occur in terms whose coefficients are not free."""
+    """Return a mask of the coefficients of the terms in which each inner parameter occurs.
+
+    It is empty for parameters that also occur in terms without a free coefficient.
+    """
     constants, features = problem.constants, problem.field.features
     if not len(constants.inner):
         return None
@@ -137,14 +144,15 @@ def integral_form(
     variance: Float[np.ndarray, "N n"],
     max_rows: int = limits.STRETCH_STEPS,
 ) -> dict[int, Quadratic]:
-    """Return the integral form x(t) = x(t_0) + int theta(x) w of each learned equation, in units of
-    the noise of x. x(t_0) is free in every stretch of about `max_rows` rows.
+    """Return the integral form x(t) = x(t_0) + int theta(x) w of each learned equation.
 
-    For a velocity that was not measured, use the form of its position:
-    q(t) = q_0 + v_0 t + int int theta w, likewise for higher derivatives. The noise is not
-    correlated between rows, unlike in derivatives or windows, so likelihoods can be compared.
-    States inside theta are smoothed. For a map, the form is that of the next row,
-    x[k+1] = theta(x[k]) w.
+    It is in units of the noise of x. The initial value x(t_0) is free in every stretch of about
+    `max_rows` rows.
+
+    For a velocity that was not measured, use the form of its position: q(t) = q_0 + v_0 t + int int
+    theta w; higher derivatives are treated alike. Unlike in derivatives or windows, the noise is
+    not correlated between rows, so likelihoods can be compared. States inside theta are smoothed.
+    For a map, the form is that of the next row, x[k+1] = theta(x[k]) w.
     """
     variables = smoothed if data.inputs is None else np.hstack([smoothed, data.inputs])
     if data.discrete:
@@ -179,8 +187,10 @@ def _next_state_form(
     variables: Float[np.ndarray, "N V"],
     features: Callable[[np.ndarray], np.ndarray],
 ) -> dict[int, Quadratic]:
-    """Return x[k+1] = theta(x[k]) w of each equation of a map, in units of the error that noise of
-    x[k] and x[k+1] causes."""
+    """Return the form x[k+1] = theta(x[k]) w of each equation of a map.
+
+    It is in units of the error that noise of x[k] and x[k+1] causes.
+    """
     error = np.maximum(data.plan.map_noise.prediction, np.sqrt(min_misfit(data.states)))
     rows = data.rows_with_next()
     with np.errstate(all="ignore"):
@@ -204,8 +214,10 @@ def _integral(data: Dataset, values: Float[np.ndarray, "N K"]) -> Float[np.ndarr
 def antiderivative(
     times: Float[np.ndarray, " N"], values: Float[np.ndarray, "N K"]
 ) -> Float[np.ndarray, "N K"]:
-    """Return the integrals from the first time to each time. The integrand is interpolated by cubic
-    splines, or linearly if there are fewer than four times."""
+    """Return the integrals from the first time to each time.
+
+    The integrand is interpolated by cubic splines, or linearly if there are fewer than four times.
+    """
     from scipy.interpolate import CubicSpline
 
     if len(times) < 4:
@@ -215,8 +227,10 @@ def antiderivative(
 
 
 def _is_resolved(data: Dataset, values: Float[np.ndarray, "N K"]) -> Bool[np.ndarray, " K"]:
-    """Return which functions change little between rows. Other functions, such as a sine that turns
-    several radians per step, cannot be integrated."""
+    """Return a mask of the functions that change little between rows.
+
+    Other functions, such as a sine that turns several radians per step, cannot be integrated.
+    """
     steps = np.diff(values, axis=0)[np.diff(data.run_of_row) == 0]
     return np.sqrt((steps**2).mean(axis=0)) <= limits.ROUGH_FUNCTION * values.std(axis=0) + 1e-300
 
@@ -235,7 +249,9 @@ def stretch_of_row(data: Dataset, max_rows: int = limits.STRETCH_STEPS) -> Int[n
 
 
 def _times_in_stretch(data: Dataset, stretch: Int[np.ndarray, " N"]) -> Float[np.ndarray, " N"]:
-    """Return the times since the first row of each stretch, in units of its duration."""
+    """Return the times since the first row of each stretch, as a share of the stretch's
+    duration.
+    """
     begins = np.flatnonzero(np.diff(stretch, prepend=-1))
     rows = np.diff(begins, append=len(stretch))
     elapsed = data.times - np.repeat(data.times[begins], rows)
@@ -248,7 +264,9 @@ def _without_offsets(
     offsets: Float[np.ndarray, "N o"],
     stretch: Int[np.ndarray, " N"],
 ) -> tuple[Float[np.ndarray, "N k"], int]:
-    """Return the part orthogonal to the `offsets` in every stretch, and the number of offsets."""
+    """Return the part of the values orthogonal to the `offsets` in every stretch, and the number of
+    offsets.
+    """
     begins = np.flatnonzero(np.diff(stretch, prepend=-1))
     rows = np.diff(begins, append=len(stretch))
     count = offsets.shape[1]
@@ -265,9 +283,11 @@ def _without_offsets(
 
 @final
 class Neighbours(NamedTuple):
-    """RSS and coefficients of a set of terms, and the RSS of its neighbours, with one term added
-    (P,), removed (P,) or exchanged (P, P: row removed, column added). Impossible changes are
-    infinite."""
+    """RSS and coefficients of a set of terms, and the RSS of its neighbours.
+
+    Neighbours have one term added (P,), removed (P,) or exchanged (P, P: row removed, column
+    added). Impossible changes have an infinite RSS.
+    """
 
     rss: float
     coefficients: np.ndarray
@@ -279,8 +299,10 @@ class Neighbours(NamedTuple):
 def neighbours(
     quadratic: Quadratic, support: TermMask, candidates: TermMask, required: TermMask
 ) -> Neighbours:
-    """Return all sets that differ from `support` by one added, removed or exchanged term. Terms in
-    `required` are never removed."""
+    """Return all sets that differ from `support` by one added, removed or exchanged term.
+
+    Terms in `required` are never removed.
+    """
     near = _neighbours(quadratic, support, candidates, required)
     if quadratic.users is None:
         return near
@@ -303,23 +325,23 @@ def _neighbours(
     idle = quadratic.idle(support)
     inside = np.flatnonzero(support & ~idle)
     outside = np.flatnonzero(candidates & ~support & (np.diag(quadratic.H) > 0))
-    # terms outside the set move from their center to zero, idle parameters stay
+    # terms outside the set move from their center to zero; idle parameters stay
     moved = np.where(support | idle, 0.0, -center)
     g_moved = g - H @ moved
     inverse = _inverse(H[np.ix_(inside, inside)])
     change = inverse @ g_moved[inside]
     moved[inside] = change
-    # errors of the minimizer are of second order here; g'H^-1 g would lose all digits
+    # errors of the minimizer are of second order here, while g'H^-1 g would lose all digits
     rss = square - 2 * float(g @ moved) + float(moved @ (H @ moved))
     g = g_moved
     w = center[inside] + change
-    # terms outside the set, orthogonalized to those inside: slope of the RSS and squared norm
+    # terms outside the set, orthogonalized to those inside: slope of the RSS, and squared norm
     cross = H[np.ix_(outside, inside)]
     projection = cross @ inverse
     slope, pivot = g[outside] - cross @ change, 1 - np.sum(projection * cross, axis=1)
     added, removed = np.full(size, np.inf), np.full(size, np.inf)
     added[outside] = rss - _gains(slope, pivot)
-    # term j of the set is removed by a rank-one update of the inverse
+    # a rank-one update of the inverse removes term j of the set
     free = np.flatnonzero(~required[inside])
     removable, diagonal = inside[free], np.maximum(np.diag(inverse)[free], 1e-12)
     removed[removable] = rss + w[free] ** 2 / diagonal
@@ -338,8 +360,10 @@ def _neighbours(
 
 @final
 class SetScores(NamedTuple):
-    """The score of a set of terms, and the scores of all sets with one term added (P,), removed
-    (P,) or exchanged (P, P)."""
+    """The score of a set of terms, and the scores of its neighbours.
+
+    Neighbours have one term added (P,), removed (P,) or exchanged (P, P).
+    """
 
     score: float
     added: np.ndarray
@@ -347,7 +371,7 @@ class SetScores(NamedTuple):
     exchanged: np.ndarray
 
     def moves(self, limit: float) -> list[tuple[float, list]]:
-        """Return the sets with a score below the limit: score and terms that differ."""
+        """Return the neighbours with a score below the limit, as (score, terms that differ)."""
         return [
             *((float(self.added[k]), [k]) for k in np.flatnonzero(self.added < limit)),
             *((float(self.removed[k]), [k]) for k in np.flatnonzero(self.removed < limit)),
@@ -361,7 +385,7 @@ class SetScores(NamedTuple):
 @final
 @dataclass(frozen=True, eq=False)
 class SetSearch:
-    """Sets of terms and their score, RSS / (2 temperature) plus the price of each term.
+    """Sets of terms and their score, which is RSS / (2 temperature) plus the price of each term.
 
     Terms in `candidates` may be added. Terms in `required` are in every set.
     """
@@ -392,8 +416,9 @@ class SetSearch:
         )
 
     def descend(self, support: TermMask) -> tuple[float, TermMask, Neighbours]:
-        """Return a set that no added, removed or exchanged term improves, its score and its
-        neighbours."""
+        """Return a set that no added, removed or exchanged term improves, with its score and its
+        neighbours.
+        """
         support = support | self.required
         near = self.neighbours(support)
         for _ in range(limits.MAX_MOVES):
@@ -406,7 +431,9 @@ class SetSearch:
         return score, support, near
 
     def _best_move(self, near: Neighbours) -> tuple[float, list[int]]:
-        """Return the decrease of the score by the best move, and the terms that it toggles."""
+        """Return the largest decrease of the score by one move, and the terms that the move adds or
+        removes.
+        """
         price, scale = self.price, 2 * self.temperature
         gains = (near.rss - near.added) / scale - price
         losses = (near.rss - near.removed) / scale + price
@@ -419,12 +446,13 @@ class SetSearch:
         return max(best, key=lambda item: item[0])
 
     def within(self, support: TermMask, matched: dict[bytes, float]) -> dict[bytes, float]:
-        """Return the scores, relative to `support`, of the sets within `WINDOW` of it. Sets are
-        reached by adding, removing and exchanging single terms; each set is keyed by the bytes of
-        its mask.
+        """Return the scores, relative to `support`, of the sets within `WINDOW` of it.
 
-        Sets in `matched` have the given score instead of the linearized score.
-        [Occam's window, Madigan and Raftery 1994]
+        Sets are reached by adding, removing and exchanging single terms. The bytes of its mask are
+        the key of a set.
+
+        Sets in `matched` have the given score instead of the linearized one. [Occam's window,
+        Madigan and Raftery 1994]
         """
         origin = self.scores(support).score
         exact = {**matched, support.tobytes(): 0.0}
@@ -449,22 +477,27 @@ class SetSearch:
 
 
 def toggled(support: TermMask, terms: list) -> TermMask:
-    """Return the set with these terms added if they are outside it, and removed otherwise."""
+    """Return the set with these terms added if they are not in it, and removed if they are."""
     result = support.copy()
     result[terms] ^= True
     return result
 
 
 def duplicates(quadratic: Quadratic, support: TermMask) -> TermMask:
-    """Return the terms outside a set that are proportional to a term in it, such as u**2 to u if u
-    is 0 or 1. They describe the same model."""
+    """Return the terms outside a set that are proportional to a term in it.
+
+    An example is u**2 and u, if u is 0 or 1. Both describe the same model.
+    """
     scale = np.sqrt(np.maximum(np.diag(quadratic.H), 1e-300))
     cosine = np.abs(quadratic.H / np.outer(scale, scale))
     return ~support & (cosine[:, support] > 1 - limits.SET_EIGENVALUE).any(axis=1)
 
 
 def _gains(slope: np.ndarray, pivot: np.ndarray) -> np.ndarray:
-    """Return the decrease of the RSS by each further term, zero if it depends on the others."""
+    """Return the decrease of the RSS by each further term.
+
+    It is zero if the term depends on the others.
+    """
     free = pivot > limits.PIVOT
     return np.where(free, slope**2 / np.where(free, pivot, 1.0), 0.0)
 
@@ -477,7 +510,7 @@ def _inverse(H: np.ndarray) -> np.ndarray:
 
 
 def screened(near: Neighbours, support: TermMask, max_terms: int) -> TermMask:
-    """Return the support plus the terms that would lower the RSS most."""
+    """Return the support plus the terms that would reduce the RSS most, `max_terms` in total."""
     kept = np.array(support)
     n_added = max(max_terms - int(support.sum()), 0)
     kept[np.argsort(near.added, kind="stable")[:n_added]] = True

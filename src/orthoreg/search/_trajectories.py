@@ -1,4 +1,6 @@
-"""Term selection by trajectories: sets are proposed by linearization, matched and scored."""
+"""Select terms by trajectories. Linearization proposes sets of terms, which are matched and
+scored.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -32,8 +34,9 @@ def choose_structure(
     knowledge: Knowledge | None = None,
     parameter_grids: Sequence[np.ndarray] = (),
 ) -> StructureChoice | None:
-    """Return the best-scoring model among `field` and its variants with other `allowed` terms, or
-    None if no candidate can be simulated.
+    """Return the best-scoring model among `field` and its variants with other `allowed` terms.
+
+    Return None if no candidate can be simulated.
 
     The score is the negative log likelihood of the misfit of trajectories, plus half a log N for
     every constant and initial state of a segment, plus a price for each symbol. On segments of
@@ -41,10 +44,10 @@ def choose_structure(
     with one term added, removed or exchanged are compared, and the best sets are matched and
     scored. Equations that `knowledge` completes or couples keep their terms, given values are not
     estimated, required terms are in every set, and all coefficients stay within their bounds.
-    Parameters in terms start at their values in `field` and at the values in `parameter_grids`, one
-    grid per parameter.
+    Parameters in terms start at their values in `field` and at the values in `parameter_grids`,
+    with one grid per parameter.
 
-    If the best model leaves more than white noise, but its residuals do not grow along
+    If the misfit of the best model exceeds white noise but its residuals do not grow along
     trajectories, the noise is correlated. It is then estimated from the residuals of `field`, and
     the search is repeated.
     """
@@ -63,7 +66,9 @@ def choose_structure(
 
 @final
 class _ScoredSet(NamedTuple):
-    """A set of terms, its field and its score (infinite if trajectories do not follow the data)."""
+    """A set of terms, its field, and its score, which is infinite if trajectories do not follow the
+    data.
+    """
 
     support: Bool[np.ndarray, "c K"]
     score: float
@@ -72,8 +77,10 @@ class _ScoredSet(NamedTuple):
 
 @final
 class _IntegralProposal(NamedTuple):
-    """A field with the terms that the integral form prefers (None if a coefficient violates its
-    bounds), its candidates and its score."""
+    """A field with the terms that the integral form prefers, its candidates and its score.
+
+    The field is None if a coefficient violates its bounds.
+    """
 
     field: HybridField | None
     candidates: Bool[np.ndarray, "c K"]
@@ -82,8 +89,11 @@ class _IntegralProposal(NamedTuple):
 
 @final
 class _Linearization(NamedTuple):
-    """The problem with all candidates at a match, equation and term of each of its free parameters,
-    and the sets of these parameters with their linearized scores."""
+    """The problem with all candidates, linearized at a match.
+
+    It includes the equation and the term of each free parameter, and the sets of these parameters
+    with their linearized scores.
+    """
 
     problem: Problem
     rows: Int[np.ndarray, " P"]
@@ -95,7 +105,7 @@ class _Linearization(NamedTuple):
         return support[self.rows, self.columns] | self.sets.required
 
     def field(self, support: Bool[np.ndarray, " P"]) -> HybridField:
-        """Return the field with these terms and the coefficients of the linearization."""
+        """Return the field with these terms, and with the coefficients of the linearization."""
         constants = self.problem.constants
         p, first_inner = self.sets.coefficients(support), len(constants.lead)
         p[first_inner:] = self.problem.initial_constants[first_inner:]
@@ -104,7 +114,7 @@ class _Linearization(NamedTuple):
 
 @final
 class TermSearch:
-    """A search for terms on one set of runs."""
+    """A search for the terms of the equations of one set of runs."""
 
     def __init__(
         self,
@@ -118,7 +128,8 @@ class TermSearch:
         self._open = np.array(allowed) & ~known.given  # terms that may be added or removed
         self._open[[*known.complete, *np.flatnonzero(known.related.any(axis=1))]] = False
         self._open[matcher.fixed] = False
-        self._scored: list[_ScoredSet] = []  # sets matched to segments of the current length
+        # sets that were matched to segments of the current length
+        self._scored: list[_ScoredSet] = []
 
     @property
     def _score(self) -> Score:
@@ -127,14 +138,17 @@ class TermSearch:
     # -- the search ----------------------------------------------------------------------
 
     def run(self) -> StructureChoice | None:
-        """Return the best model, using segments from the shortest to the longest possible. While it
-        leaves only noise, every second length of long runs is skipped until a match fails."""
+        """Return the best model, using segments from the shortest to the longest possible.
+
+        While the misfit of the best model is only noise, every second length of long runs is
+        skipped until a match fails.
+        """
         best: Trial | None = None
         states = self.data.plan.smoothed
         linearization: _Linearization | None = None
         rivals: list[HybridField] = []
         lengths = self.matcher.lengths()
-        # errors of a map may grow several times at each step
+        # errors of a map may grow several times in each step
         may_skip = len(lengths) >= limits.SKIPPED_FROM and not self.data.discrete
         i, stride = 0, 1
         while i < len(lengths):
@@ -173,8 +187,10 @@ class TermSearch:
     def _improved(
         self, best: Trial, states: Float[np.ndarray, "N n"], rivals: Sequence[HybridField]
     ) -> tuple[Trial, _Linearization | None]:
-        """Return the best model on segments of this length, and its linearization. If no proposal
-        is better, the `rivals` from shorter segments are also tried."""
+        """Return the best model on segments of this length, and its linearization.
+
+        If no proposal is better, `rivals` from shorter segments are tried too.
+        """
         while True:
             linearization = self._linearized(best)
             if linearization is None or len(self._scored) >= limits.MAX_TRIALS:
@@ -202,7 +218,7 @@ class TermSearch:
         states: Float[np.ndarray, "N n"],
         previous: Stage | None = None,
     ) -> Trial | None:
-        """Match a set of terms and store its score."""
+        """Match a set of terms, store its score, and return the match."""
         trial = self.matcher.match(field, length, states, previous)
         score, matched = (np.inf, field) if trial is None else (trial.score, trial.field)
         self._scored.append(_ScoredSet(support_of(field), score, matched))
@@ -213,7 +229,7 @@ class TermSearch:
         return any(np.array_equal(support, scored.support) for scored in self._scored)
 
     def _rivals(self, best: Trial) -> list[HybridField]:
-        """Return the sets that are nearly as good as the best set on short segments."""
+        """Return the sets that were nearly as good as the best set on short segments."""
         near = [s for s in self._scored if best.score < s.score < best.score + limits.RIVAL]
         return [s.field for s in sorted(near, key=lambda s: s.score)[: limits.MAX_RIVALS]]
 
@@ -223,7 +239,7 @@ class TermSearch:
         current = linearization.members(best.support)
         scores: dict[bytes, tuple[float, np.ndarray]] = {}
         searches = [(current, sets), (sets.required, sets)]
-        for c in np.unique(rows[sets.candidates]):  # re-select one equation at a time
+        for c in np.unique(rows[sets.candidates]):  # reselect the terms of one equation at a time
             others = sets.required | (current & (rows != c))
             of_equation = replace(sets, candidates=sets.candidates & (rows == c), required=others)
             searches.append((others, of_equation))
@@ -247,8 +263,9 @@ class TermSearch:
                 yield field
 
     def _near_fields(self, best: Trial, linearization: _Linearization) -> Iterator[HybridField]:
-        """Yield the fields of sets near the best set that have a better linearized score but were
-        not matched."""
+        """Yield the fields of unmatched sets near the best set that have a better linearized
+        score.
+        """
         scores = self._near_scores(best, linearization)
         matched = {linearization.members(scored.support).tobytes() for scored in self._scored}
         better = [(score, key) for key, score in scores.items() if score < 0 and key not in matched]
@@ -268,18 +285,21 @@ class TermSearch:
         return replace(sets, candidates=sets.candidates & ~excluded).within(support, matched)
 
     def _inclusion(self, best: Trial, linearization: _Linearization) -> Inclusion:
-        """Return the probability of each term: the fraction of the total weight
-        exp(-score / temperature), over all sets near the best set, that belongs to sets with the
-        term. Scores are linearized, or from trajectories for matched sets."""
+        """Return the probability of each term.
+
+        It is the share of the total weight exp(-score / temperature), over all sets near the best
+        set, that belongs to sets with the term. Scores are linearized, or from trajectories for
+        matched sets.
+        """
         _, rows, columns, sets = linearization
         current, scores = (
             linearization.members(best.support),
             self._near_scores(best, linearization),
         )
         members = np.array([np.frombuffer(key, dtype=bool) for key in scores])
-        # the weight of an unmatched set is at most the weight of the best set
+        # the weight of an unmatched set is at most that of the best set
         values = np.maximum(np.array(list(scores.values())), 0.0)
-        weights = np.exp(-values / limits.EVIDENCE_TEMPERATURE)  # zero where a match failed
+        weights = np.exp(-values / limits.EVIDENCE_TEMPERATURE)  # zero if a match failed
         weights /= weights.sum()
         value = weights @ members
         probability = best.support.astype(float)
@@ -294,8 +314,11 @@ class TermSearch:
     # -- initial fields ------------------------------------------------------------------
 
     def _initial_trials(self, length: int, states: Float[np.ndarray, "N n"]) -> list[Trial | None]:
-        """Return matches of the initial fields in order of their price. If the misfit of one is
-        only rounding, fields with a higher price cannot score better, and are not matched."""
+        """Return matches of the initial fields in the order of their price.
+
+        If the misfit of a match is only rounding, fields with a higher price cannot score better
+        and are not matched.
+        """
         fields = self._initial_fields()
         fields.sort(key=lambda field: float((support_of(field) @ self._score.term_price).sum()))
         trials: list[Trial | None] = []
@@ -307,9 +330,12 @@ class TermSearch:
         return trials
 
     def _initial_fields(self) -> list[HybridField]:
-        """Return the field, and the fields with the terms that the integral form of each equation
-        prefers on long and short stretches. Smoothing errors accumulate over long stretches; noise
-        does not average out over short ones."""
+        """Return the field, and fields with the terms that the integral form prefers on long and
+        short stretches.
+
+        Smoothing errors accumulate over long stretches, while noise does not average out over short
+        ones.
+        """
         fields = [self.field]
         kept = support_of(self.field)
         for max_rows in (limits.STRETCH_STEPS, limits.MIN_STRETCH_STEPS):
@@ -317,7 +343,7 @@ class TermSearch:
                 self._integral_proposal(start, max_rows) for start in self._parameter_starts()
             ]
             proposals = sorted(proposals, key=lambda proposal: proposal.score)
-            # the form of a map is the same for all stretches, but biased by noise in the states
+            # for a map, the form is the same for all stretches, but biased by noise in the states
             n_proposals = limits.MAP_PROPOSALS if self.data.discrete else 1
             for proposal in proposals[:n_proposals]:
                 kept = kept | proposal.candidates
@@ -331,8 +357,10 @@ class TermSearch:
         return list({key(field): field for field in reversed(fields)}.values())
 
     def _parameter_starts(self) -> Iterator[HybridField]:
-        """Yield the field, and its variants with one parameter in a term changed, because
-        derivatives of noisy data may lead to a wrong value."""
+        """Yield the field, and its variants with another value of one parameter.
+
+        Derivatives of noisy data may have led to a wrong value.
+        """
         yield self.field
         for i, grid in enumerate(self._parameter_grids):
             for value in grid:
@@ -343,7 +371,10 @@ class TermSearch:
 
     def _integral_proposal(self, start: HybridField, max_rows: int) -> _IntegralProposal:
         """Return the field with the terms that the integral form prefers on stretches of about
-        `max_rows` rows, and the candidates that reduce its residual most."""
+        `max_rows` rows.
+
+        The proposal also contains the candidates that reduce the residual most.
+        """
         coefficients, candidates = np.array(start.coefficients), np.array(self._open)
         max_candidates = limits.MAX_CANDIDATES // max(len(candidates), 1)
         max_candidates = max(max_candidates, limits.MIN_CANDIDATES)
@@ -372,8 +403,10 @@ class TermSearch:
     # -- one set of terms ----------------------------------------------------------------
 
     def _within_bounds(self, field: HybridField) -> HybridField | None:
-        """Return the field with required coefficients clipped to their bounds, or None if another
-        coefficient violates its bounds."""
+        """Return the field with required coefficients clipped to their bounds.
+
+        Return None if any other coefficient violates its bounds.
+        """
         known, coefficients = self._known, np.asarray(field.coefficients)
         inside = np.where(coefficients != 0, np.clip(coefficients, known.low, known.high), 0.0)
         is_outside = (coefficients != inside) & ~known.required & ~known.given
@@ -381,7 +414,7 @@ class TermSearch:
         return None if is_outside.any() else replace(field, coefficients=inside)
 
     def _linearized(self, trial: Trial) -> _Linearization | None:
-        """Return the scores of sets of all candidates, linearized at a matched field."""
+        """Return the scores of all sets of candidates, linearized at a matched field."""
         problem = self.matcher.problem(trial.field, self._open | trial.support)
         stage, constants = trial.stage, problem.constants
         quadratic = linearize(

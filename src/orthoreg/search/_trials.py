@@ -1,4 +1,4 @@
-"""Sets of terms matched to runs: fields, their misfit and their score on segments."""
+"""Match sets of terms to segments of runs, and score the fields."""
 
 from collections.abc import Mapping
 from typing import NamedTuple, final
@@ -35,8 +35,10 @@ from ..terms import sine_argument
 
 @final
 class Trial(NamedTuple):
-    """A field matched to segments of one length, with its score, its misfit in noise variances, and
-    whether the misfit is only rounding."""
+    """A field matched to segments of one length.
+
+    It has a score, a misfit in noise variances, and a flag for a misfit that is only rounding.
+    """
 
     field: HybridField
     stage: Stage
@@ -51,7 +53,7 @@ class Trial(NamedTuple):
 
 @final
 class TrialMatcher:
-    """Matches the constants of a field, with its own or with other terms, to segments of runs."""
+    """Matches the constants of a field, or of variants with other terms, to segments of runs."""
 
     def __init__(
         self,
@@ -70,7 +72,7 @@ class TrialMatcher:
         self._centered: CenteredTerms | None = None
 
     def problem(self, field: HybridField, candidates: np.ndarray | None = None) -> Problem:
-        """Return the problem of a field whose constants, and those of `candidates`, are free."""
+        """Return the problem in which the constants of a field and of `candidates` are free."""
         constants = Constants.of(
             field, self.fixed, residual=False, knowledge=self.known, candidates=candidates
         )
@@ -113,9 +115,12 @@ class TrialMatcher:
         return None if not is_longer and self._cancels(matched, is_noise) else trial
 
     def first_misfit(self, length: int | None = None) -> Trial | None:
-        """Return the field matched to segments of this length. If the length is None, use the
-        shortest segments on which the misfit exceeds the noise. Return None if there are none, or
-        if trajectories do not follow the data. For clean data, try only the shortest segments."""
+        """Return the field matched to segments of this length.
+
+        If the length is None, use the shortest segments for which the misfit exceeds the noise.
+        Return None if there are none, or if trajectories do not follow the data. For clean data,
+        try only the shortest segments.
+        """
         trial, states = None, self.data.plan.smoothed
         lengths = self.lengths()
         for trial_length in lengths if self.data.plan.is_noisy else lengths[:1]:
@@ -131,9 +136,11 @@ class TrialMatcher:
         return None
 
     def longest_match(self, like: Trial | None = None, max_stages: int = 99) -> Trial | None:
-        """Return the field matched to the longest segments that it follows in `max_stages` stages,
-        or to segments as long as those of another trial. None if trajectories do not follow the
-        data."""
+        """Return the field matched to segments, or None if trajectories do not follow the data.
+
+        The segments are the longest that the field follows in `max_stages` stages or, if `like` is
+        given, as long as in that trial.
+        """
         states, trial = self.data.plan.smoothed, None
         if like is not None:
             return self.match(self.field, like.stage.length, states, like.stage)
@@ -150,8 +157,10 @@ class TrialMatcher:
         return trial
 
     def cost(self, trial: Trial) -> float:
-        """Return the negative log likelihood of a trial in nats for noise of unknown size. A misfit
-        beyond the noise is treated as correlated, so that fewer values count."""
+        """Return the negative log likelihood of a trial in nats, for noise of unknown size.
+
+        A misfit beyond the noise is treated as correlated, so that fewer values count.
+        """
         problem, stage = self.problem(trial.field), trial.stage
         m = problem.measured
         square = mean_squared_misfit(problem, stage.segments, stage.normal)[m]
@@ -169,11 +178,13 @@ class TrialMatcher:
         return growth > limits.MATCH_GROWTH
 
     def use_noise(self, noise: CorrelatedNoise) -> None:
-        """Use this noise for scores."""
+        """Use this noise in scores from now on."""
         self.score = self.score.with_noise(self.data, noise)
 
     def correlated_noise(self) -> CorrelatedNoise | None:
-        """Return the noise in the residuals of the field's trajectories if it is correlated."""
+        """Return the noise in the residuals of the field's trajectories, or None if it is not
+        correlated.
+        """
         problem = self.problem(self.field)
         if not problem.constants.size:
             return None
@@ -188,11 +199,13 @@ class TrialMatcher:
 
     def _cancels(self, field: HybridField, is_noise: bool) -> bool:
         """Return whether an equation with changed terms has terms that are many times larger than
-        their sum. Such sets imitate a missing term and fail outside the data.
+        their sum.
 
-        At an equilibrium, the true terms also cancel, so a set that leaves only noise is kept. The
-        exception is a set whose other terms cancel sines and cosines: 1 - theta**2/2 - cos(theta)
-        is effectively a fourth power.
+        Such sets imitate a missing term and fail outside the data.
+
+        At an equilibrium, the true terms also cancel, so a set whose misfit is only noise is kept.
+        The exception is a set whose other terms cancel sines and cosines: 1 - theta**2/2 -
+        cos(theta) is effectively a fourth power.
         """
         initial, new = np.asarray(self.field.coefficients), np.asarray(field.coefficients)
         is_changed = ((initial != 0) != (new != 0)).any(axis=1)
@@ -207,7 +220,7 @@ class TrialMatcher:
 
 
 def support_of(field: HybridField) -> Bool[np.ndarray, "c K"]:
-    """Return the terms in use."""
+    """Return a mask of the terms in use."""
     return np.asarray(field.coefficients) != 0
 
 

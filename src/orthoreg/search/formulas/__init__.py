@@ -1,4 +1,4 @@
-"""Search for formulas that a library lacks, and the evidence for them."""
+"""Search for formulas that a library lacks, with evidence for them."""
 
 from ._atoms import Atom as Atom
 from ._candidates import Candidate as Candidate

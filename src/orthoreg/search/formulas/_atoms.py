@@ -1,4 +1,4 @@
-"""`Atom`: a user's formula for the search."""
+"""`Atom`: a formula that a user adds to the search."""
 
 from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
@@ -13,7 +13,8 @@ from ...terms import Variable, parameters_of, parse, substitute, variables_of
 from . import _limits as limits
 from ._parametric_term import ParametricTerm
 
-_PLACES = ("z", "w")  # stand for any variable, unless the data have variables with these names
+# these names denote any variable, unless the data have variables with these names
+_PLACES = ("z", "w")
 
 
 @final
@@ -24,10 +25,10 @@ class Atom:
     Parameters
     ----------
     formula
-        formula such as "exp(-p*z)*w". z and w stand for any two variables, unless the data have
+        formula such as "exp(-p*z)*w". z and w denote any two variables, unless the data have
         variables with these names. Other names are variables of the data or inner parameters.
     bounds
-        bounds of each inner parameter, by name: `Atom("exp(-p*z)*w", p=(0, 10))`.
+        bounds on each inner parameter, by name: `Atom("exp(-p*z)*w", p=(0, 10))`.
 
     Examples
     --------
@@ -64,7 +65,8 @@ class Atom:
 
     def terms(self, names: Sequence[str], extent: Extent) -> list[ParametricTerm]:
         """Return the formula for each choice of the variables z and w, as terms that are finite on
-        all data."""
+        all data.
+        """
         bounds = dict(self.bounds)
         template = parse(self.formula, tuple(names), {*bounds, *_PLACES}, free=True)
         free = parameters_of(template) - bounds.keys()
@@ -139,13 +141,17 @@ def _ends(formula: str, name: str, value: Any) -> tuple[float, float]:
 
 
 def _spaced(low: float, high: float, count: int) -> np.ndarray:
-    """Return values between two bounds, logarithmically spaced if the bounds are positive."""
+    """Return values between two bounds. They are logarithmically spaced if the bounds are
+    positive.
+    """
     share = (np.arange(count) + 0.5) / count
     return low * (high / low) ** share if low > 0 else low + (high - low) * share
 
 
 def _where_finite(term: ParametricTerm, extent: Extent) -> ParametricTerm | None:
-    """Return the term with the starting values for which it is finite on all data, or None if there
-    are none."""
+    """Return the term with only those starting values for which it is finite on all data.
+
+    Return None if there are none.
+    """
     is_finite = np.isfinite(term.columns(extent.sample, term.grid)).all(axis=0)
     return replace(term, grid=term.grid[is_finite]) if is_finite.any() else None

@@ -1,4 +1,4 @@
-"""Beam search over supports on the Gram matrix, and the best pairs of columns."""
+"""Beam search over supports on the Gram matrix, and a search for the best pairs of columns."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from ._equation import DictionaryProblem
 @final
 @dataclass(frozen=True)
 class Support:
-    """Columns with their squared misfit and price."""
+    """A set of columns with its squared misfit and its price."""
 
     columns: tuple[int, ...]
     rss: float
@@ -46,8 +46,10 @@ def exchange(
     allowed: Bool[np.ndarray, " K"],
     supports: Sequence[Support],
 ) -> list[Support]:
-    """Return the supports and their variants with one or two columns replaced. Repeat until the
-    best supports no longer change."""
+    """Return the supports, and their variants with one or two columns replaced.
+
+    Repeat until the best supports no longer change.
+    """
     candidates = {frozenset(support.columns): support for support in supports}
     seen: set[frozenset[int]] = set()
     for _ in range(limits.EXCHANGE_ROUNDS):
@@ -91,7 +93,7 @@ def best_of(equation: DictionaryProblem, supports: Sequence[Support], count: int
 def _next_level(
     equation: DictionaryProblem, parents: Sequence[Support], allowed: np.ndarray
 ) -> list[Support]:
-    """Return the best supports with one column more than a parent."""
+    """Return the best supports with one column more than their parent."""
     columns = np.flatnonzero(allowed)
     gains = _gains(equation, [parent.columns for parent in parents], columns)
     rss = np.maximum(np.array([[parent.rss] for parent in parents]) - gains, 0.0)
@@ -117,8 +119,10 @@ def take_best(
     width: int,
     supports: dict[frozenset[int], Support],
 ) -> None:
-    """Add the supports with the lowest totals to `supports`, at most `width` supports and at most
-    `MAX_VARIANTS` per structure."""
+    """Add the supports with the lowest totals to `supports`.
+
+    At most `width` supports are added, and at most `MAX_VARIANTS` per structure.
+    """
     size = min(limits.POOL_SIZE, len(total))
     pool = np.argpartition(total, size - 1)[:size] if size else np.zeros(0, dtype=int)
     count, variants = 0, dict[tuple[int, ...], int]()
@@ -135,15 +139,17 @@ def take_best(
 
 
 def _structure(equation: DictionaryProblem, columns: Sequence[int]) -> tuple[int, ...]:
-    """Return the terms of a support, regardless of parameter values."""
+    """Return the terms of a support without their parameter values."""
     return tuple(sorted(equation.term_of_column[list(columns)].tolist()))
 
 
 def _gains(
     equation: DictionaryProblem, supports: Sequence[tuple[int, ...]], further: Int[np.ndarray, " L"]
 ) -> Float[np.ndarray, "P L"]:
-    """Return the decrease of each support's squared misfit by each further column, or minus
-    infinity if the column depends on the support."""
+    """Return the decrease of each support's squared misfit by each further column.
+
+    It is minus infinity if the column depends on the support.
+    """
     gram, moments = equation.gram[:, further], equation.moments[further]
     result = np.empty((len(supports), len(further)))
     sizes = np.array([len(columns) for columns in supports])
@@ -166,12 +172,12 @@ def _gains(
 
 
 def added_gains(equation: DictionaryProblem, columns: tuple[int, ...]) -> Float[np.ndarray, " K"]:
-    """Return the decrease of the squared misfit of a support by each further column."""
+    """Return the decrease of a support's squared misfit by each further column."""
     return _gains(equation, [columns], np.arange(len(equation)))[0]
 
 
 def support_of(equation: DictionaryProblem, columns: tuple[int, ...]) -> Support:
-    """Return a set of columns as a support, with misfit and price."""
+    """Return a set of columns as a support with misfit and price."""
     return supports_of(equation, [columns])[0]
 
 
@@ -204,12 +210,14 @@ def _gram(
 def best_pairs(
     equation: DictionaryProblem, support: Support, allowed: Bool[np.ndarray, " K"], width: int
 ) -> list[Support]:
-    """Return the best pairs of columns to add to the support, at each temperature, as supports.
-    Neither column needs to improve the fit on its own."""
+    """Return supports with the best pairs of columns added, at each temperature.
+
+    Neither column needs to improve the fit on its own.
+    """
     columns = np.flatnonzero(allowed)
     remaining = _left_over(equation, support.columns, columns)
     price = equation.price[columns]
-    # total, first, second, rss, price
+    # columns of a pool: total, first, second, rss, price
     pools: list[np.ndarray] = [np.zeros((0, 5)) for _ in limits.TEMPERATURES]
     for begin in range(0, len(columns), limits.PAIR_BLOCK):
         end = min(begin + limits.PAIR_BLOCK, len(columns))
@@ -237,8 +245,10 @@ def best_pairs(
 
 @final
 class _Beside(NamedTuple):
-    """Columns orthogonalized to a support: their moments and squared norms, and two matrices that
-    give their Gram matrix, gram - across' across."""
+    """Columns orthogonalized to a support: their moments and squared norms.
+
+    Two matrices give their Gram matrix as gram - across' across.
+    """
 
     moments: np.ndarray
     own: np.ndarray
@@ -249,7 +259,7 @@ class _Beside(NamedTuple):
 def _left_over(
     equation: DictionaryProblem, columns: tuple[int, ...], further: np.ndarray
 ) -> _Beside:
-    """Return columns after removing their projection on a support."""
+    """Return further columns after their projection on a support is removed."""
     is_complete = len(further) == len(equation)
     gram = equation.gram if is_complete else equation.gram[np.ix_(further, further)]
     chosen = list(columns)
@@ -262,7 +272,10 @@ def _left_over(
 
 def _pair_gains(remaining: _Beside, rows: slice) -> Float[np.ndarray, "b e"]:
     """Return the decrease of the squared misfit by pairs of a column in `rows` and an earlier
-    column, or minus infinity for dependent columns."""
+    column.
+
+    It is minus infinity for dependent columns.
+    """
     moments, squares, all_gram, across = remaining
     earlier = slice(rows.stop)
     gram = all_gram[rows, earlier] - across[:, rows].T @ across[:, earlier]

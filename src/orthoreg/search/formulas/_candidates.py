@@ -1,4 +1,4 @@
-"""Candidates from supports: estimate parameters, remove idle terms, simplify constants."""
+"""Make candidates from supports: estimate parameters, remove idle terms, simplify constants."""
 
 from collections.abc import Sequence, Set
 from dataclasses import dataclass, field, replace
@@ -20,9 +20,12 @@ from ._projection import Projection, project, subset_fits
 @final
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """An equation as a sum of terms, with its score in nats: misfit, a price for each term, and the
-    excess of cancelling terms. `snapped` has estimates and standard errors of parameters that were
-    replaced by simple numbers; `is_readable` is true if simple numbers were tried."""
+    """An equation as a sum of terms, with its score in nats.
+
+    The score consists of the misfit, a price for each term, and a price for cancelling terms.
+    `snapped` contains estimates and standard errors of parameters that were replaced by simple
+    numbers. `is_readable` is true if simple numbers were tried.
+    """
 
     output: int
     fit: Projection
@@ -43,7 +46,7 @@ class Candidate:
 
     @cached_property
     def expressions(self) -> tuple[Expression, ...]:
-        """The terms with numbers in place of parameters."""
+        """The terms with numbers for their parameters."""
         return tuple(
             term.at(values) for term, values in zip(self.fit.terms, self.fit.values, strict=True)
         )
@@ -55,12 +58,12 @@ class Candidate:
 
     @cached_property
     def structure(self) -> frozenset[str]:
-        """The formulas of the terms, regardless of parameter values."""
+        """The formulas of the terms without parameter values."""
         return frozenset(to_text(term.expression) for term in self.fit.terms)
 
     @cached_property
     def new_terms(self) -> frozenset[str]:
-        """The new terms as printed, with rounded numbers: equal for x**3 and x**p at p = 3."""
+        """The new terms as printed, with rounded numbers. x**3 equals x**p at p = 3."""
         return frozenset(
             to_text(self.fit.terms[k].at([float(f"{v:.4g}") for v in self.fit.values[k]]))
             for k in self.new
@@ -72,7 +75,7 @@ class Candidate:
         return frozenset(to_text(self.fit.terms[k].expression) for k in self.new)
 
     def proposes_the_same(self, other: "Candidate") -> bool:
-        """Return whether the new terms of two candidates are the same formulas."""
+        """Return whether two candidates propose the same new formulas."""
         return self.new_terms == other.new_terms or self.new_structure == other.new_structure
 
     def values(self, points: Float[np.ndarray, "P V"]) -> Float[np.ndarray, " P"]:
@@ -83,7 +86,9 @@ class Candidate:
         return total
 
     def standard_errors(self) -> Float[np.ndarray, " m"]:
-        """Return the standard errors of the coefficients, then of the free parameters."""
+        """Return the standard errors of the coefficients, followed by those of the free
+        parameters.
+        """
         return np.sqrt(np.maximum(np.diag(self.fit.covariance), 0.0) * self.mse)
 
 
@@ -107,8 +112,11 @@ def scored_fit(equation: DictionaryProblem, fit: Projection | None) -> Candidate
 def term_prices(
     fit: Projection, count: float, elsewhere: Set[Expression] | None = None
 ) -> tuple[float, ...]:
-    """Return the price of each term. A shared denominator is charged once. Symbols are cheap in
-    terms and formulas that appear `elsewhere`, in other equations."""
+    """Return the price of each term.
+
+    A shared denominator is charged once. Symbols are cheap in terms and formulas that also appear
+    `elsewhere`, in other equations.
+    """
     prices, paid = [], False
     for term, values in zip(fit.terms, fit.values, strict=True):
         if term.numerator is not None and paid:
@@ -122,8 +130,10 @@ def term_prices(
 
 
 def _excess(equation: DictionaryProblem, fit: Projection) -> float:
-    """Return the price of terms that are larger than the target and cancel. They need more digits
-    in their coefficients, which cost log(|w| |phi| / |y|) nats each."""
+    """Return the price of terms that cancel because they are larger than the target.
+
+    Their coefficients need more digits, which cost log(|w| |phi| / |y|) nats each.
+    """
     size = np.array([
         np.linalg.norm(equation.whitened(term, values))
         for term, values in zip(fit.terms, fit.values, strict=True)
@@ -133,13 +143,16 @@ def _excess(equation: DictionaryProblem, fit: Projection) -> float:
 
 
 def rescored(equation: DictionaryProblem, candidate: Candidate) -> Candidate:
-    """Return the candidate scored with the current noise of the equation."""
+    """Return the candidate, scored with the current noise of the equation."""
     return replace(candidate, nats=float(equation.nats(candidate.fit.rss)), is_readable=False)
 
 
 def polish(equation: DictionaryProblem, columns: Sequence[int]) -> Candidate | None:
     """Return the candidate with estimated parameters and without terms that do not improve the
-    score, or None if it cannot be fitted."""
+    score.
+
+    Return None if it cannot be fitted.
+    """
     terms = [equation.terms[equation.term_of_column[k]] for k in columns]
     values = [equation.values[k] for k in columns]
     fitted = scored_fit(equation, project(equation, terms, values))
@@ -147,7 +160,9 @@ def polish(equation: DictionaryProblem, columns: Sequence[int]) -> Candidate | N
 
 
 def prune(equation: DictionaryProblem, candidate: Candidate) -> Candidate:
-    """Remove single terms, or pairs that cancel, while this lowers the score."""
+    """Return the candidate after single terms, or pairs that cancel, are removed while this lowers
+    the score.
+    """
     while len(candidate.fit.terms) > 1:
         indices = range(len(candidate.fit.terms))
         removals = [{k} for k in indices]
@@ -169,7 +184,9 @@ def prune(equation: DictionaryProblem, candidate: Candidate) -> Candidate:
 
 
 def with_covariance(equation: DictionaryProblem, candidate: Candidate) -> Candidate:
-    """Return the candidate with the covariance of its constants, which trial fits omit."""
+    """Return the candidate with the covariance of its constants, which trial fits do not
+    compute.
+    """
     if not np.isnan(candidate.fit.covariance).any():
         return candidate
     fit = candidate.fit
@@ -178,13 +195,15 @@ def with_covariance(equation: DictionaryProblem, candidate: Candidate) -> Candid
 
 
 def make_readable(equation: DictionaryProblem, candidate: Candidate) -> Candidate:
-    """Replace inner parameters by nearby simple numbers if the score does not increase. Replace
-    formulas that become equal to library terms by these terms."""
+    """Replace inner parameters by nearby simple numbers if the score does not increase.
+
+    Formulas that become equal to library terms are replaced by these terms.
+    """
     if candidate.is_readable:
         return candidate
     for group in candidate.fit.free:
         if _has_unit(equation, candidate.fit.terms[group[0][0]], group[0][1]):
-            continue  # it is simple in some units only
+            continue  # the number is simple only in some units
         for number in _simple_near(candidate, group[0]):
             values = [list(v) for v in candidate.fit.values]
             held = [list(h) for h in candidate.fit.held]
@@ -211,7 +230,7 @@ def make_readable(equation: DictionaryProblem, candidate: Candidate) -> Candidat
 
 
 def _has_unit(equation: DictionaryProblem, term: ParametricTerm, index: int) -> bool:
-    """Return whether a parameter of a term is known to be no pure number."""
+    """Return whether a parameter of a term is known to have a unit."""
     if equation.rows.units is None:
         return False
     algebra = UnitAlgebra(equation.rows.units)
@@ -223,7 +242,7 @@ def _has_unit(equation: DictionaryProblem, term: ParametricTerm, index: int) -> 
 
 
 def _with_library_terms(equation: DictionaryProblem, candidate: Candidate) -> Candidate:
-    """Replace formulas by equal library terms, such as x**p with p rounded to 2."""
+    """Replace formulas by equal library terms, such as x**p with p rounded to 2 by x**2."""
     known = {term.expression: term for term in equation.terms if term.known}
     fit = candidate.fit
     replaced = {
@@ -259,7 +278,7 @@ def _simple_near(candidate: Candidate, index: tuple[int, int]) -> list[float]:
 
 
 def interval_half(candidate: Candidate, index: tuple[int, int]) -> float:
-    """Return the standard error of a parameter, zero if the parameter was fixed."""
+    """Return the standard error of a parameter, or zero if the parameter was fixed."""
     positions = [j for j, group in enumerate(candidate.fit.free) if index in group]
     if not positions:
         return 0.0

@@ -1,7 +1,8 @@
-"""Functions that are common in physics, with starting values in the scale of the data.
+"""A catalogue of functions that are common in physics, with starting values on the scale of the
+data.
 
-Templates are functions of z, which stands for any variable; p and c are inner parameters. A
-template is used only if its domain contains the data with some margin.
+A template is a function of z, which denotes any variable; p and c are inner parameters. A template
+is used only if its domain contains the data with some margin.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -30,8 +31,11 @@ from ._parametric_term import ParametricTerm
 
 @final
 class Span(NamedTuple):
-    """Distribution of a variable: range, root mean square and standard deviation, and whether noise
-    makes a nonnegative variable negative."""
+    """The distribution of a variable.
+
+    It has the range, the root mean square, the standard deviation, and whether noise makes a
+    nonnegative variable negative.
+    """
 
     low: float
     high: float
@@ -62,15 +66,17 @@ class Span(NamedTuple):
 
 Grid = Float[np.ndarray, "g q"]
 Offer = tuple[Grid, tuple[float, ...], tuple[float, ...]]
-"""Starting values of the parameters, and their lower and upper bounds."""
+"""Starting values of the parameters, with lower and upper bounds."""
 
 
 @final
 @dataclass(frozen=True)
 class Template:
-    """A function of z and its family. `offer` returns starting values for a span, or None if the
-    function does not apply. Every function is multiplied by each other variable; `own` states
-    whether it is also multiplied by z."""
+    """A function of z and its family.
+
+    `offer` returns starting values for a span, or None if the function does not apply. Every
+    function is multiplied by each other variable; `own` states whether it is also multiplied by z.
+    """
 
     text: str
     family: str
@@ -117,9 +123,11 @@ def _rates(span: Span) -> Offer | None:
 
 
 def _activations(span: Span) -> Offer | None:
-    """Return exponents p of exp(-p/z), the Arrhenius law, or None if z comes close to zero. They
-    range from a small change over the data to the largest change of exp(p*z), and are limited so
-    that the function exceeds rounding."""
+    """Return exponents p of exp(-p/z), the Arrhenius law, or None if z comes close to zero.
+
+    The smallest causes little change over the data. The largest causes the largest change of
+    exp(p*z), and is limited so that the function exceeds rounding.
+    """
     if not span.low > limits.MIN_RECIPROCAL_SHARE * span.high:
         return None
     change = 1 / span.low - 1 / span.high
@@ -159,7 +167,7 @@ def _logistic(span: Span) -> Offer | None:
 
 
 def _constants(power: int, domain: Callable[[Span], bool]) -> Callable[[Span], Offer | None]:
-    """Return starting values of c in c + z**power, which must have no zero on the data."""
+    """Return starting values of c in c + z**power. The sum must have no zero on the data."""
 
     def offer(span: Span) -> Offer | None:
         if not domain(span):
@@ -178,7 +186,7 @@ def _exponents(span: Span) -> Offer | None:
 
 
 def _hill(span: Span) -> Offer | None:
-    """Return starting values of c + z**p for exponents other than one and two."""
+    """Return starting values of c and p in c + z**p, for exponents other than one and two."""
     if not span.positive:
         return None
     pairs = [(p, (k * span.rms) ** p) for p in (3.0, 4.0) for k in (0.5, 1.2)]
@@ -187,8 +195,10 @@ def _hill(span: Span) -> Offer | None:
 
 
 def tangent(text: str) -> Callable[[Span], Offer | None]:
-    """Return the offer of tan or its reciprocal, which must have no pole or zero within the range
-    and its margin."""
+    """Return a function that offers tan or its reciprocal.
+
+    Neither may have a pole or zero within the range and its margin.
+    """
 
     def offer(span: Span) -> Offer | None:
         wide = np.array(
@@ -240,7 +250,7 @@ PLAIN_FACTORS = (
     Template("z**2", "poly", _plain(_always)),
     Template("z*abs(z)", "power", _plain(lambda span: span.changes_sign)),
 )
-"""Additional factors for products with a template of another variable."""
+"""Further factors for products with a template of another variable."""
 TIME_TEMPLATES = (
     Template("sin(p*z)", "time", _cycles),
     Template("cos(p*z)", "time", _cycles),
@@ -264,9 +274,12 @@ _INVERSE_PAIRS = ("cos(w)/z", "sin(w)/z")
 def catalogue(
     names: Sequence[str], extent: Extent, time_variable: int | None = None
 ) -> list[ParametricTerm]:
-    """Return all functions of the catalogue that apply to the data: monomials up to degree three,
-    templates of each variable, their products with a variable, and pairs. Functions of time (the
-    variable `time_variable`) are oscillations, exponentials and a line."""
+    """Return all functions of the catalogue that apply to the data.
+
+    These are monomials up to degree three, templates of each variable, their products with a
+    variable, and pairs. Functions of time (the variable `time_variable`) are oscillations,
+    exponentials and a line.
+    """
     moving = [int(v) for v in np.flatnonzero(extent.varies) if v != time_variable]
     spans = {v: span_of(extent, v) for v in moving}
     variables = {v: Variable(v, names[v]) for v in moving}
@@ -324,7 +337,7 @@ def with_templates(
         grid, low, high = offer
         expression = substitute(parsed(template.text), {"z": z})
         parameters = tuple(name for name in ("p", "c") if name in _letters(template.text))
-        # simple numbers on a grid may lie outside the bounds from the scale of the data
+        # simple numbers on a grid may lie outside the bounds that the scale of the data gives
         low = tuple(min(bound, *(0.5 * grid[:, i])) for i, bound in enumerate(low))
         high = tuple(max(bound, *(2.0 * grid[:, i])) for i, bound in enumerate(high))
         yield template, ParametricTerm(expression, template.family, parameters, grid, low, high)
@@ -356,7 +369,7 @@ def coarse(grid: Grid, count: int = limits.COARSE_VALUES) -> Float[np.ndarray, "
 
 @lru_cache(maxsize=256)
 def parsed(text: str) -> Expression:
-    """Parse the text of a template."""
+    """Return the formula of a template's text."""
     return parse(text, (), ("z", "w", "p", "c"))
 
 

@@ -1,4 +1,4 @@
-"""Composite terms: fractions over a shared denominator, and products of two templates."""
+"""Composite terms: fractions with a shared denominator, and products of two templates."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -34,8 +34,10 @@ _NONE = np.zeros((1, 0))
 
 
 def add_denominators(equation: DictionaryProblem) -> int:
-    """Add fractions whose denominators are suggested by an implicit equation P(x) + Q(x) x' = 0, as
-    terms that share a denominator. Return the number of new columns."""
+    """Add fractions with a shared denominator. Return the number of new columns.
+
+    An implicit equation P(x) + Q(x) x' = 0 suggests the denominators.
+    """
     if equation.rows.slopes is None:
         return 0
     terms = _monomials(equation)
@@ -65,8 +67,9 @@ def add_denominators(equation: DictionaryProblem) -> int:
 
 @final
 class Elimination(NamedTuple):
-    """Lowest score of an elimination, and the factor weights q in the denominator 1 + sum q
-    theta."""
+    """Lowest score of an elimination, and the weights q of the factors in the denominator 1 + sum q
+    theta.
+    """
 
     score: float
     weights: dict[int, float]
@@ -104,8 +107,11 @@ class ImplicitProblem:
         return self.phi.shape[1]
 
     def eliminated(self, factors: Sequence[int]) -> Elimination:
-        """Eliminate terms one by one, least important first, and return the result with the lowest
-        score. Factors are not eliminated."""
+        """Eliminate terms one by one, the least important first, and return the result with the
+        lowest score.
+
+        Factors are not eliminated.
+        """
         columns = [*range(self._terms), *factors]
         best = Elimination(np.inf, {})
         while True:
@@ -133,8 +139,10 @@ class ImplicitProblem:
 def fractions(
     numerators: Sequence[Expression], weights: dict[Expression, float]
 ) -> Iterator[ParametricTerm]:
-    """Yield each numerator over the denominator, whose constants are parameters. The denominator is
-    c + theta for one factor and 1 + q theta + ... for several."""
+    """Yield each numerator divided by the denominator, whose constants are parameters.
+
+    The denominator is c + theta for one factor and 1 + q theta + ... for several factors.
+    """
     if len(weights) == 1:
         ((factor, q),) = weights.items()
         names, values = ("c",), np.array([1 / q])
@@ -194,8 +202,10 @@ FAMILY = "product"
 @final
 @dataclass(frozen=True, eq=False)
 class Factors:
-    """The templates of one variable and their columns at the points. `places[k]` are the columns of
-    term k."""
+    """The templates of one variable, and their columns at the points.
+
+    `places[k]` are the indices of the columns of term k.
+    """
 
     terms: tuple[ParametricTerm, ...]
     places: tuple[slice, ...]
@@ -204,7 +214,7 @@ class Factors:
 
 @final
 class ProductStart(NamedTuple):
-    """A product to add to a support, with its gain and the parameter values from the grids."""
+    """A product to add to a support, with its gain and its parameter values from the grids."""
 
     gain: float
     term: ParametricTerm
@@ -216,9 +226,11 @@ def add_products(
     supports: Sequence[Support],
     should_continue: Callable[[], bool] = lambda: True,
 ) -> list[tuple[int, ...]]:
-    """Add the products that improve these supports most, with estimated parameters. The dictionary
-    cannot hold all products of two templates. Return each support combined with each of its
-    products."""
+    """Add the products that improve these supports most, with estimated parameters.
+
+    The dictionary cannot hold all products of two templates. Return each support combined with each
+    of its products.
+    """
     bases = [orthonormal(equation.phi[:, list(support.columns)]) for support in supports]
     starts: list[list[ProductStart]] = [[] for _ in supports]
     for first, second in _pairs(equation):
@@ -254,8 +266,11 @@ def product_gains(
     second: Float[np.ndarray, "M h"],
 ) -> Float[np.ndarray, "s g h"]:
     """Return the decrease of each support's squared misfit by the product of each column of `first`
-    and of `second`. Supports are given as bases of columns at the points. Products that are not
-    finite or depend on the support have minus infinity."""
+    and of `second`.
+
+    Supports are given as bases of columns at the points. Products that are not finite or depend on
+    the support have minus infinity.
+    """
     y = equation.target
     joint = np.hstack(bases)
     ends = np.cumsum([0, *(basis.shape[1] for basis in bases)])
@@ -277,8 +292,10 @@ def product_gains(
 
 
 def product(left: ParametricTerm, right: ParametricTerm) -> ParametricTerm:
-    """Return the product of two terms. Parameters of the second term get the suffix 2, and the grid
-    combines all rows of both grids."""
+    """Return the product of two terms.
+
+    Parameters of the second term get the suffix 2, and the grid combines all rows of both grids.
+    """
     names = {name: Parameter(f"{name}2") for name in right.parameters}
     grid = np.hstack([
         np.repeat(left.grid, len(right.grid), axis=0), np.tile(right.grid, (len(left.grid), 1))
@@ -294,7 +311,7 @@ def product(left: ParametricTerm, right: ParametricTerm) -> ParametricTerm:
 
 
 def _pairs(equation: DictionaryProblem) -> Iterator[tuple[Factors, Factors]]:
-    """Yield the factors of each pair of moving variables, except time."""
+    """Yield the factors of each pair of varying variables, except time."""
     rows = equation.rows
     variables = [int(v) for v in np.flatnonzero(rows.extent.varies) if v != rows.time_variable]
     terms = {
@@ -317,7 +334,7 @@ def _pairs(equation: DictionaryProblem) -> Iterator[tuple[Factors, Factors]]:
 def _not_too_many(
     factors: dict[int, list[ParametricTerm]], pairs: Sequence[tuple[int, int]]
 ) -> dict[int, list[ParametricTerm]]:
-    """Return the factors of each variable with grids coarse enough for the number of products."""
+    """Return the factors of each variable, with grids coarse enough for the number of products."""
     reduced = factors
     for values in limits.PRODUCT_VALUES:
         count = {v: sum(len(term.grid) for term in terms) for v, terms in reduced.items()}
@@ -359,7 +376,7 @@ def _best_starts(
 
 
 def _held(start: ProductStart) -> ProductStart:
-    """Return the start with its parameters fixed, because other values break a symmetry."""
+    """Return the start with fixed parameters, because other values would break a symmetry."""
     return ProductStart(start.gain, held(start.term, start.values), ())
 
 

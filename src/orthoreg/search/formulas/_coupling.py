@@ -1,4 +1,4 @@
-"""Equations of motion with several accelerations each, M(q) q'' = F(q, q')."""
+"""Search for equations of motion with several accelerations each, M(q) q'' = F(q, q')."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -41,8 +41,10 @@ _ONE = Number(1.0)
 
 @final
 class CoupledSystem(NamedTuple):
-    """A candidate for each learned equation. Variables from index `width` onwards are derivatives
-    of the outputs."""
+    """A candidate for each learned equation.
+
+    Variables from index `width` on are derivatives of the outputs.
+    """
 
     candidates: tuple[Candidate, ...]
     width: int
@@ -56,9 +58,11 @@ class CoupledSystem(NamedTuple):
 def coupled_systems(
     rows: Measurements, results: Sequence[EquationResult], should_continue: Callable[[], bool]
 ) -> list[CoupledSystem]:
-    """Return systems of equations with several accelerations each, best first, if they clearly beat
-    the best candidates with one acceleration each. Such equations of motion, M(q) q'' = F(q, q'),
-    are short in this form and long when solved for one acceleration."""
+    """Return systems of equations with several accelerations each, best first.
+
+    They must clearly beat the best candidates with one acceleration each. Such equations of motion,
+    M(q) q'' = F(q, q'), are short in this form, but long when they are solved for one acceleration.
+    """
     position_of = {v: p for p, v in rows.given.items() if v in rows.learned}
     if (
         rows.slopes is None
@@ -116,8 +120,11 @@ def _search(
     without: Expression | None = None,
     count: int = limits.COUPLED_FITTED,
 ) -> list[Candidate]:
-    """Return the best candidates without a given term. The equation's acceleration may have one
-    variable factor: with more, sums that nearly vanish would explain it without any force."""
+    """Return the best candidates without the term `without`.
+
+    In a term, the equation's acceleration may be multiplied by only one variable factor: with more,
+    sums that nearly vanish would explain it without any force.
+    """
     terms = [equation.terms[place].expression for place in equation.term_of_column]
     has_own = np.array([width + equation.output in variables_of(term) for term in terms])
     allowed = ~has_own & np.array([term != without for term in terms])
@@ -167,8 +174,10 @@ def _independent(
     width: int,
     should_continue: Callable[[], bool],
 ) -> list[Candidate]:
-    """Return the candidates, and the best candidates without a force of the first one. If two
-    equations of motion turn out to be equal, one of them contains terms of the other."""
+    """Return the candidates, and the best candidates that lack a force of the first one.
+
+    If two equations of motion turn out to be equal, one of them contains terms of the other.
+    """
     candidates = list(known)
     for term in known[0].expressions:
         if should_continue() and all(variable < width for variable in variables_of(term)):
@@ -177,7 +186,10 @@ def _independent(
 
 
 def _in_units(equation: DictionaryProblem, fitted: Candidate, width: int) -> Candidate | None:
-    """Return the candidate with its misfit for a mean mass of one, or None if the mass vanishes."""
+    """Return the candidate with its misfit scaled to a mean mass of one.
+
+    Return None if the mass vanishes.
+    """
     system = CoupledSystem((fitted,), width)
     mass = mass_matrix(system, equation.rows.extent.sample)[:, 0, 0]
     if mass.min() < limits.MIN_MASS * mass.max():
@@ -192,8 +204,11 @@ def _known(equation: DictionaryProblem) -> list[ParametricTerm]:
 
 
 def forces(rows: Measurements, moving: dict[int, int]) -> Iterator[ParametricTerm]:
-    """Yield right-hand sides: monomials of degree two, gravity and springs, terms of rotating arms
-    and frames, dry and quadratic friction, and inputs that act along an angle."""
+    """Yield candidate terms for right-hand sides.
+
+    These are monomials of degree two, gravity and springs, terms of rotating arms and frames, dry
+    and quadratic friction, and inputs that act along an angle.
+    """
     variables = [v for v in np.flatnonzero(rows.extent.varies).tolist() if v != rows.time_variable]
     named = {v: Variable(v, rows.names[v]) for v in variables}
     angles = list(_angles(rows, [named[p] for p in moving.values() if p in named]))
@@ -218,8 +233,10 @@ def forces(rows: Measurements, moving: dict[int, int]) -> Iterator[ParametricTer
 def inertias(
     rows: Measurements, width: int, moving: dict[int, int], output: int
 ) -> Iterator[ParametricTerm]:
-    """Yield accelerations times functions of positions, except the equation's own acceleration,
-    which is on the left-hand side."""
+    """Yield accelerations times functions of positions.
+
+    The equation's own acceleration is not among them, because it is on the left-hand side.
+    """
     positions = [Variable(p, rows.names[p]) for p in moving.values() if rows.extent.varies[p]]
     factors = [*positions, *(power(one, Number(2.0)) for one in positions)]
     factors += [multiply(one, other) for one, other in combinations(positions, 2)]
@@ -231,7 +248,9 @@ def inertias(
 
 
 def _angles(rows: Measurements, positions: Sequence[Variable]) -> Iterator[Expression]:
-    """Yield sine and cosine of each position, sum and difference with a large enough range."""
+    """Yield the sine and cosine of each position, sum and difference whose range is large
+    enough.
+    """
     extent = rows.extent
     wide = [
         position for position in positions
@@ -255,7 +274,9 @@ def _is_coupled(system: CoupledSystem) -> bool:
 
 
 def _is_singular(system: CoupledSystem, rows: Measurements) -> bool:
-    """Return whether the mass matrix is singular on the data, that is, two equations are equal."""
+    """Return whether the mass matrix is singular on the data, which means that two equations are
+    equal.
+    """
     determinant = np.linalg.det(mass_matrix(system, rows.extent.sample))
     size = np.abs(determinant)
     return bool(
@@ -267,8 +288,7 @@ def _is_singular(system: CoupledSystem, rows: Measurements) -> bool:
 def mass_matrix(
     system: CoupledSystem, points: Float[np.ndarray, "P V"]
 ) -> Float[np.ndarray, "P c c"]:
-    """Return the mass matrix M at points, where each equation's own acceleration has coefficient
-    one."""
+    """Return the mass matrix M at points. Each equation's own acceleration has coefficient one."""
     outputs = [candidate.output for candidate in system.candidates]
     zero = np.zeros((len(points), system.width))
     mass = np.zeros((len(points), len(outputs), len(outputs)))
@@ -287,14 +307,16 @@ def couple(
     bind: Callable[[AbstractLibrary, Physics], Bound],
     rows: Measurements,
 ) -> Combination:
-    """Return the combination whose field solves the equations for the accelerations. The equations
-    are given as physics in which every coefficient is a constant."""
+    """Return the combination whose field solves the equations for the accelerations.
+
+    The equations become physics in which every coefficient is a constant.
+    """
     texts, values = written(system, rows)
     physics, library = Physics(equations=texts), Empty()
     bound = bind(library, physics)
     features, known = bound.features, bound.knowledge
     coefficients = np.where(known.given, known.low, 0.0)
-    # from equations with a single acceleration
+    # starting values from equations with a single acceleration
     for place, value in ConstantSystem(known.constants).at(values.__getitem__).items():
         coefficients[place] = value
     prices = np.zeros_like(coefficients)
@@ -309,8 +331,11 @@ def couple(
 
 
 def written(system: CoupledSystem, rows: Measurements) -> tuple[list[str], dict[str, float]]:
-    """Return the equations as text, with accelerations on the left, and the values of their
-    constants. The names of the constants differ from all columns."""
+    """Return the equations as text with accelerations on the left, and the values of their
+    constants.
+
+    The names of the constants differ from all columns.
+    """
     letter = "k"
     while any(name.startswith(letter) for name in rows.names):
         letter += "k"

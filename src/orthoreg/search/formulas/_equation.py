@@ -19,7 +19,11 @@ def _usable_columns(
     terms: Sequence[ParametricTerm], rows: Measurements
 ) -> tuple[Float[np.ndarray, "R K"], Int[np.ndarray, " K"], list[tuple[float, ...]]]:
     """Return the columns of the terms that are finite on the data and differ from all earlier
-    columns, without noise weights, and the term and parameters of each column."""
+    columns.
+
+    Also return a mask of these columns, and the term and parameters of each of them. Columns are
+    not weighted by the noise.
+    """
     columns, term_indices, values = [], [], []
     for index, term in enumerate(terms):
         at_points = term.columns(rows.points, term.grid)
@@ -38,13 +42,13 @@ def _usable_columns(
 
 
 def _normalized(columns: Float[np.ndarray, "R K"]) -> Float[np.ndarray, "R K"]:
-    """Return the columns divided by their norms; columns of zeros are unchanged."""
+    """Return the columns divided by their norms. Columns of zeros are unchanged."""
     norm = np.sqrt(np.vecdot(columns.T, columns.T))
     return columns / np.where(norm > 0, norm, 1.0)
 
 
 def _moderate(size: Float[np.ndarray, "M g"]) -> Bool[np.ndarray, " g"]:
-    """Return which columns are non-zero and have no extreme peak."""
+    """Return a mask of the columns that are nonzero and have no extreme peak."""
     with np.errstate(all="ignore"):
         largest, usual = size.max(axis=0), limits.MIN_USUAL_SIZE * size.mean(axis=0)
         peaked = largest > limits.MAX_PEAK * usual
@@ -55,9 +59,11 @@ def _moderate(size: Float[np.ndarray, "M g"]) -> Bool[np.ndarray, " g"]:
 
 
 def price_of(term: ParametricTerm, values: tuple[float, ...], count: float) -> float:
-    """Return the price of a term: half of log N for the coefficient and for each parameter that is
-    not a simple number, and a price for each symbol. Symbols are cheap in library terms and in
-    terms of other equations."""
+    """Return the price of a term.
+
+    It is half of log N for the coefficient and for each parameter that is not a simple number, plus
+    a price for each symbol. Symbols are cheap in library terms and in terms of other equations.
+    """
     constant_price = 0.5 * np.log(max(count, 2.0))
     free = sum(abs(value) not in limits.FREE_NUMBERS for value in values)
     symbol_price = (
@@ -74,17 +80,20 @@ def _symbols(term: ParametricTerm, values: tuple[float, ...]) -> int:
 
 
 def _repeated(phi: Float[np.ndarray, "R K"]) -> Bool[np.ndarray, " K"]:
-    """Return which columns equal an earlier column up to a factor."""
+    """Return a mask of the columns that equal an earlier column up to a factor."""
     cosine = np.abs(phi.T @ phi)
     return np.asarray(np.triu(cosine > limits.DUPLICATE_COSINE, 1).any(axis=0))
 
 
 @final
 class DictionaryProblem:
-    """The linear problem y = Phi w of one output, with rows in units of their noise and columns of
-    unit norm, which are finite and differ from each other. Columns can be added. `noise` is the
-    variance that no formula explains, in these units. `sharpened` has the sets of columns whose
-    parameters were estimated. Offered columns must satisfy the `symmetries`."""
+    """The linear problem y = Phi w of one output.
+
+    Rows are in units of their noise. Columns have unit norm, are finite and differ from each other;
+    more can be added. `noise` is the variance that no formula explains, in these units. `sharpened`
+    contains the sets of columns whose parameters were estimated. Added columns must satisfy the
+    `symmetries`.
+    """
 
     def __init__(
         self,
@@ -124,7 +133,7 @@ class DictionaryProblem:
         return self._gram[: len(self), : len(self)]
 
     def columns_of(self, expressions: Container[Expression]) -> list[int]:
-        """Return the columns of these terms of the library."""
+        """Return the indices of the columns of these library terms."""
         return [
             k
             for k, place in enumerate(self.term_of_column)
@@ -149,8 +158,11 @@ class DictionaryProblem:
         return self._columns[key][0]
 
     def slopes(self, term: ParametricTerm, values: Sequence[float]) -> Float[np.ndarray, "q R"]:
-        """Return the derivatives of a column with respect to its parameters. The column is computed
-        with them, so request the derivatives first if both are needed."""
+        """Return the derivatives of a column with respect to its parameters.
+
+        The column is computed together with them, so if both are needed, request the derivatives
+        first.
+        """
         key = (term, tuple(values))
         if len(self._columns.get(key, ())) <= len(term.parameters):
             self._keep(key, term.linearised(self.rows.points, values))
@@ -165,7 +177,9 @@ class DictionaryProblem:
         self._columns[key] = np.ascontiguousarray(at_rows.T)
 
     def allows(self, term: ParametricTerm) -> Bool[np.ndarray, " g"]:
-        """Return the rows of a term's grid for which the term satisfies the symmetries."""
+        """Return a mask of the rows of a term's grid for which the term satisfies the
+        symmetries.
+        """
         return symmetric_values(term, self.symmetries, self.output)
 
     def offer(self, term: ParametricTerm) -> None:
@@ -176,7 +190,7 @@ class DictionaryProblem:
                 self.add(len(self.terms) - 1, tuple(values.tolist()))
 
     def add(self, index: int, values: tuple[float, ...]) -> int | None:
-        """Add a column of a term and return its index, or None if it is not finite."""
+        """Add a column of a term. Return its index, or None if the column is not finite."""
         column = self.whitened(self.terms[index], values)
         norm = float(np.sqrt(column @ column))
         if not (np.isfinite(norm) and norm > 0):
@@ -184,7 +198,7 @@ class DictionaryProblem:
         column = column / norm
         count = len(self)
         if count == len(self._gram):
-            room = count // 2 + 1  # so that columns are rarely copied
+            room = count // 2 + 1  # spare room, so that columns are rarely copied
             self._phi = np.pad(self._phi, ((0, 0), (0, room)))
             self._gram = np.pad(self._gram, (0, room))
         self._gram[count, :count] = self._gram[:count, count] = self.phi.T @ column

@@ -1,4 +1,4 @@
-"""Proposals ranked by the scores of whole models, and the evidence for each proposal."""
+"""Rank proposals by the scores of whole models, and gather the evidence for each proposal."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -22,8 +22,10 @@ from ._ranking import RankedModel, column_of
 
 
 def points_around(extent: Extent) -> Float[np.ndarray, "P V"]:
-    """Draw points within `COMPARISON_REACH` times the range of the data. A variable of one sign
-    keeps its sign."""
+    """Return points within `COMPARISON_REACH` times the range of the data.
+
+    A variable of one sign keeps its sign.
+    """
     middle, half = (extent.high + extent.low) / 2, (extent.high - extent.low) / 2
     low, high = middle - limits.COMPARISON_REACH * half, middle + limits.COMPARISON_REACH * half
     low, high = extent.with_signs(np.stack([low, high]))
@@ -31,13 +33,13 @@ def points_around(extent: Extent) -> Float[np.ndarray, "P V"]:
 
 
 ConstantIndex = tuple[int, int | None]
-"""Term k and its inner parameter i, or None for the coefficient of term k."""
+"""Indices (k, i) of the inner parameter i of term k, or (k, None) for the coefficient of term k."""
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class ScoredCandidate:
-    """A candidate with the score in nats of the best model that contains it."""
+    """A candidate with the score, in nats, of the best model that contains it."""
 
     candidate: Candidate
     score: float
@@ -52,9 +54,11 @@ class ScoredCandidate:
 @final
 @dataclass(frozen=True, eq=False)
 class EquationProposals:
-    """The best library candidate of one equation and its proposals, best first. If `is_resolved`,
-    the best model, which contains the first proposal, leaves only noise on trajectories, so the
-    residual of this proposal in single rows is also noise."""
+    """The best library candidate of one equation and its proposals, best first.
+
+    If `is_resolved`, the trajectory misfit of the best model, which contains the first proposal, is
+    only noise. The residual of this proposal in single rows is then noise too.
+    """
 
     equation: DictionaryProblem
     base: ScoredCandidate
@@ -63,7 +67,7 @@ class EquationProposals:
 
 
 def proposals_by_rows(result: EquationResult) -> EquationProposals:
-    """Return the proposals of an equation scored on rows."""
+    """Return the proposals of an equation, scored on rows."""
     scored = [ScoredCandidate(candidate, candidate.score) for candidate in result.candidates]
     return _distinct(
         result.equation, ScoredCandidate(result.base, result.base.score), scored, scored[0].score
@@ -74,7 +78,9 @@ def proposals_by_trajectories(
     result: EquationResult, ranked: Sequence[RankedModel], misfit: Misfit | None = None
 ) -> EquationProposals:
     """Return the proposals of an equation, each with the score of the best model that contains it.
-    `misfit` is the trajectory misfit of the best model in the equation's state."""
+
+    `misfit` is the trajectory misfit of the best model in the equation's state.
+    """
     equation, candidates = result.equation, list[ScoredCandidate]()
     base: ScoredCandidate | None = None
     for model in ranked:
@@ -111,8 +117,10 @@ def _distinct(
 
 
 def _is_same(equation: DictionaryProblem, first: Candidate, second: Candidate) -> bool:
-    """Return whether two candidates propose the same formula, or functions that are equal on and
-    around the data, such as sin(a - b) and -sin(b - a)."""
+    """Return whether two candidates propose the same formula or equal functions.
+
+    Functions such as sin(a - b) and -sin(b - a) are equal on and around the data.
+    """
     if first.proposes_the_same(second):
         return True
     points = points_around(equation.rows.extent)
@@ -124,8 +132,11 @@ def _is_same(equation: DictionaryProblem, first: Candidate, second: Candidate) -
 
 
 def _matched(model: RankedModel, equation: DictionaryProblem) -> ScoredCandidate | None:
-    """Return a ranked model's candidate for an equation with the matched constants and without
-    pruned terms, or None if it is not finite at the rows."""
+    """Return a ranked model's candidate for an equation, with matched constants and without pruned
+    terms.
+
+    Return None if it is not finite at the rows.
+    """
     of_equation = [
         other for other in model.combination.candidates if other.output == equation.output
     ]
@@ -204,9 +215,11 @@ def _intervals(
 @final
 @dataclass(frozen=True)
 class ProposalConstant:
-    """A number in a proposal with its 95% interval. If `is_snapped`, the number is a simple number
-    that replaces an estimate, and the interval belongs to this estimate. `unit` is empty if it is
-    unknown or for a pure number."""
+    """A number in a proposal, with its 95% interval.
+
+    If `is_snapped`, it is a simple number that replaces an estimate, and the interval belongs to
+    the estimate. `unit` is '' if it is unknown or that of a pure number.
+    """
 
     name: str
     value: float
@@ -219,8 +232,11 @@ class ProposalConstant:
 @final
 @dataclass(frozen=True)
 class Alternative:
-    """Another candidate that the data hardly distinguish: its gap in nats, and the states at which
-    the two candidates differ most, within one and a half times the range of the data."""
+    """Another candidate that the data hardly distinguish from the proposal.
+
+    It has a gap in nats, and the states within one and a half times the range of the data at which
+    the two candidates differ most.
+    """
 
     formula: str
     gap: float
@@ -231,11 +247,14 @@ class Alternative:
 @final
 @dataclass(frozen=True, eq=False)
 class ProposalEvidence:
-    """The evidence for a candidate. `inside` and `outside` are the fractions of the library's
-    residual, beyond noise, that the candidate explains on the inner rows and on the outer shell,
-    with coefficients from the inner rows. They are None if this residual is noise. `probability`
-    is the fraction of resamples of runs or stretches that prefer the candidate to the library.
-    `partial` has two columns: the new terms at each row, and the target without the other terms."""
+    """The evidence for a candidate.
+
+    `inside` and `outside` are the fractions of the library's residual, beyond noise, that the
+    candidate explains on the inner rows and on the outer shell, with coefficients from the inner
+    rows. They are None if this residual is noise. `probability` is the fraction of resamples of
+    runs or stretches that prefer the candidate to the library. `partial` has two columns: the new
+    terms at each row, and the target minus the other terms.
+    """
 
     inside: float | None
     outside: float | None
@@ -249,8 +268,10 @@ class ProposalEvidence:
 def gather_evidence(
     judgement: EquationProposals, judged: ScoredCandidate, before: Mapping[str, float]
 ) -> ProposalEvidence:
-    """Return the evidence for one proposal compared with the best library candidate. `before` has
-    the model's coefficients by term."""
+    """Return the evidence for one proposal, compared with the best library candidate.
+
+    `before` contains the model's coefficients by term.
+    """
     equation, base, proposed = judgement.equation, judgement.base.candidate, judged.candidate
     distance = equation.rows.extent.distance(equation.rows.centres)
     inner = distance <= np.quantile(distance, limits.INNER_SHARE)
@@ -268,8 +289,10 @@ def gather_evidence(
 
 
 def partial_residual(equation: DictionaryProblem, candidate: Candidate) -> Float[np.ndarray, "R 2"]:
-    """Return the new terms of a candidate at each row, and the target without the other terms. The
-    two are equal up to noise if the terms are correct."""
+    """Return the new terms of a candidate at each row, and the target minus the other terms.
+
+    If the terms are correct, both are equal up to noise.
+    """
     fit, new = candidate.fit, set(candidate.new)
     parts = [
         w * equation.whitened(term, values)
@@ -285,8 +308,10 @@ def partial_residual(equation: DictionaryProblem, candidate: Candidate) -> Float
 def residual(
     equation: DictionaryProblem, candidate: Candidate, fitted: Bool[np.ndarray, " R"] | None = None
 ) -> Float[np.ndarray, " R"]:
-    """Return the residual of a candidate in units of noise. Coefficients are estimated from the
-    rows `fitted`, if given."""
+    """Return the residual of a candidate in units of noise.
+
+    Coefficients are estimated from the rows `fitted`, if given.
+    """
     fit = candidate.fit
     columns = [equation.whitened(s, v) for s, v in zip(fit.terms, fit.values, strict=True)]
     phi = np.column_stack(columns) if columns else np.zeros((len(equation.target), 0))
@@ -328,8 +353,10 @@ def constants(judged: ScoredCandidate, rows: Measurements) -> tuple[ProposalCons
 def term_units(
     rows: Measurements, output: int, term: ParametricTerm, values: Sequence[float]
 ) -> tuple[str, dict[str, str]]:
-    """Return the units of a term's coefficient and of its parameters, without unknown units and
-    those of pure numbers."""
+    """Return the unit of a term's coefficient, and the units of its parameters.
+
+    Unknown units and those of pure numbers are omitted.
+    """
     if rows.units is None:
         return "", {}
     algebra, unit = UnitAlgebra(rows.units), None
@@ -353,7 +380,7 @@ def _with_ends(
 def alternatives(
     equation: DictionaryProblem, judged: ScoredCandidate, proposals: Sequence[ScoredCandidate]
 ) -> tuple[Alternative, ...]:
-    """Return the other proposals with similar scores, best first, except equal formulas."""
+    """Return the other proposals with similar scores, best first, without equal formulas."""
     candidate = judged.candidate
     near = [
         other
@@ -390,8 +417,11 @@ def _share(
     residuals: Sequence[np.ndarray], rows: Bool[np.ndarray, " R"], count: float
 ) -> float | None:
     """Return the fraction of the first residual, beyond noise, that the second explains in these
-    rows, or None if the first is noise. A third residual, if given, sets the noise level. `count`
-    is the number of independent rows."""
+    rows.
+
+    Return None if the first residual is noise. A third residual, if given, sets the noise level.
+    `count` is the number of independent rows.
+    """
     base, proposed, *resolved = (float(np.mean(residual[rows] ** 2)) for residual in residuals)
     noise = max([1.0, *resolved])
     if base <= noise * max_noise_ratio(count * float(rows.mean())):
@@ -419,7 +449,7 @@ def _preferred(equation: DictionaryProblem, base: Candidate, proposed: Candidate
 
 
 def _changes(before: Mapping[str, float], candidate: Candidate) -> dict[str, tuple[float, float]]:
-    """Return the coefficients of library terms before and after adding the candidate's terms."""
+    """Return the coefficients of library terms before and after the candidate's terms are added."""
     after = {
         to_text(rounded(expression)): float(w)
         for expression, w, term in zip(

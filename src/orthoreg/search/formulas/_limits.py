@@ -1,5 +1,7 @@
-"""Constants that decide which formulas are found and how models are ranked, each with a unit and a
-reason. No benchmark varies them."""
+"""Constants that decide which formulas are found and how models are ranked.
+
+Each has a unit and a reason. No benchmark varies them.
+"""
 
 from ...matching._limits import SEARCH_ROWS as SEARCH_ROWS
 from ...matching._limits import SYMBOL as SYMBOL
@@ -13,29 +15,38 @@ MIN_NOISE_VARIANCES = 0.5  # noise variances of the plan. Residuals cannot be sm
 MAX_UNEXPLAINED = 0.05  # variance of a state, besides noise, that a trajectory may miss
 MAX_MISFIT_GROWTH = 1.5  # maximum ratio of misfits on long and short segments
 HOPELESS_GAP = 25.0
-"""Nats behind the best model on segments of the same length, beyond which a model is abandoned.
-One additional term changes the score by 10 to 20 nats."""
-UNSTABLE_GAP = 1e4  # nats behind the best model, for a model that follows no segment
+"""Gap to the best model on segments of the same length above which a model is abandoned, in nats.
+
+One additional term changes the score by 10 to 20 nats.
+"""
+UNSTABLE_GAP = 1e4  # gap to the best model, in nats, of a model that follows no segment
 NEAR_ZERO = 3.0
-"""Standard deviations of the noise. A variable whose values extend no further beyond zero may have
-one sign: noise makes a concentration that decays to zero negative."""
+"""Distance beyond zero, in noise standard deviations, up to which values of a variable with one
+sign may extend. Noise makes a concentration that decays to zero negative.
+"""
 BOUND_SLACK = 2.0
-"""Standard errors by which an estimate from rows may violate a bound. Trajectories decide later,
-within the bound."""
+"""Amount by which an estimate from rows may violate a bound, in standard errors.
+
+Trajectories decide later, within the bound.
+"""
 
 # -- rows used in the search ----------------------------------------------------------------
-MAX_ROWS = 1200  # rows. Maximum subset to which the search is fitted
-MAX_SAMPLES = 40_000  # samples. More samples do not improve the choice of formulas, and cost memory
-MIN_WINDOW_SAMPLES = 25  # samples of a run. No window of the weak form fits in a shorter run
+MAX_ROWS = 1200  # maximum rows to which the search is fitted
+# maximum samples; more samples use memory without improving the choice of formulas
+MAX_SAMPLES = 40_000
+# minimum samples of a run; in a shorter run, no window of the weak form fits
+MIN_WINDOW_SAMPLES = 25
 MAX_INTEGRAL_MISFIT = 1.5
-"""Noise variances. The states of a model with a larger misfit are too inaccurate for integrals."""
+"""Maximum misfit, in noise variances, of a model whose states are accurate enough for integrals."""
 CLEAN_HALF_WIDTHS = (5.0, 10.0)
-"""Samples in half a window of noise-free data. Windows are narrow for resolution."""
-MIN_SIGN_CHANGE = 0.01  # fraction of a window in which an unmeasured velocity has the other sign
-SIGN_CHANGE_NOISE = 0.03  # size of a target. Noise added in windows with such a sign change
+"""Number of samples in half a window of noise-free data. Narrow windows have a high resolution."""
+# minimum share of a window in which an unmeasured velocity has the other sign
+MIN_SIGN_CHANGE = 0.01
+# noise added in windows with such a sign change, as a share of the target's size
+SIGN_CHANGE_NOISE = 0.03
 WINDOW_NOISE_FACTOR = 1.2
-"""Dimensionless. Noise variance remaining in a window mean after smoothing."""
-ROUNDING_FLOOR = 1e-4  # size of a target. Smaller differences are rounding errors
+"""Share of the noise variance that remains in a window mean after smoothing."""
+ROUNDING_FLOOR = 1e-4  # share of a target's size; smaller differences are rounding errors
 
 # -- score of a candidate -------------------------------------------------------------------
 TEMPERED_ROWS = 60.0  # independent rows assumed where the misfit of windows is at noise level
@@ -46,26 +57,28 @@ DUPLICATE_COSINE = 1 - 1e-9  # cosine. Columns that are closer are equal up to a
 MAX_PEAK = 1e8  # usual sizes of a column. A larger peak dominates every sum of squares
 MIN_USUAL_SIZE = 1e-3  # mean sizes of a column. Minimum usual size, if the median is smaller
 FREE_NUMBERS = tuple(range(1, 11))  # values of an inner parameter that are not priced as estimates
-MAX_POWER_SYMBOLS = 3  # maximum price of an integer power, in factors besides the first
+MAX_POWER_SYMBOLS = 3  # maximum price of an integer power, in factors after the first
 SIMPLE_NUMBERS = (*(float(k) for k in range(1, 11)), 0.5, 1.5, 2.5)
 """Numbers that readers expect in a formula."""
 SIMPLE_DISTANCE = 0.02  # relative distance within which a simple number is always tried
 CANCELLATION_PRICE = 2.0  # nats per factor e by which a term exceeds the target
 SIMPLE_ERRORS = 2.0  # standard errors on each side within which a simple number is tried
-MAX_TERMS_PAIRED = 8  # terms. Pairs are not removed from larger candidates: too many fits
+# maximum terms of candidates from which pairs are removed, to limit the number of fits
+MAX_TERMS_PAIRED = 8
 
 # -- catalogue of functions -----------------------------------------------------------------
-MAX_PHASE = 26.0  # radians over the range of a variable. Faster sines fit noise
-DOMAIN_MARGIN = 0.02  # fraction of the range by which the domain of a function must exceed the data
+MAX_PHASE = 26.0  # maximum radians over the range of a variable; faster sines fit noise
+DOMAIN_MARGIN = 0.02  # share of the range by which the domain of a function must exceed the data
 MAX_EXPONENT_CHANGE = 12.0
-"""Dimensionless. Maximum change of an exponent over the range; steeper functions are steps."""
-MIN_RECIPROCAL_SHARE = 0.05  # fraction of the largest value: 1/z changes by at most a factor of 20
-MAX_EXPONENT = 300.0  # dimensionless. exp(-300) is less than 1e-130, a rounding error
-PHASE_STEP = 2.4  # radians over the range, between neighbouring frequencies on a grid
-MAX_CYCLES = 60  # periods of a function of time over the total time
-MIN_POSITIVE = 1e-3  # fraction of the largest value that a positive variable may reach
+"""Maximum change of an exponent over the range. Steeper functions are steps."""
+# minimum value for 1/z as a share of the largest; 1/z then changes at most 20-fold
+MIN_RECIPROCAL_SHARE = 0.05
+MAX_EXPONENT = 300.0  # maximum exponent; exp(-300) is less than 1e-130, a rounding error
+PHASE_STEP = 2.4  # radians over the range between neighbouring frequencies of a grid
+MAX_CYCLES = 60  # maximum periods of a function of time over the total time
+MIN_POSITIVE = 1e-3  # minimum value of a positive variable, as a share of its largest value
 MONOMIAL_DEGREE = 3  # maximum degree of the monomials
-MAX_COLUMNS = 1100  # columns. With more columns, products with a variable get coarse grids
+MAX_COLUMNS = 1100  # columns above which products with a variable get coarse grids
 COARSE_VALUES = 4  # values of the parameters on a coarse grid
 ATOM_VALUES = {1: 9, 2: 5, 3: 3}
 """Values of each parameter of an atom, by the number of its parameters."""
@@ -75,9 +88,10 @@ SYMMETRY_POINTS = 40  # random points at which a symmetry is tested
 NEWTON_ROUNDS = 8  # maximum Gauss-Newton steps; a good start needs fewer
 NEWTON_SHARES = (1.0, 0.5, 0.2, 0.05)  # fractions of a Gauss-Newton step, tried in turn
 NEWTON_TOLERANCE = 1e-5  # relative decrease of the squared misfit below which the iteration stops
-SINGULAR_CUTOFF = 1e-11  # fraction of the largest singular value. Smaller values are rounding
-MIN_EIGENVALUE = 1e-8  # fraction of the largest eigenvalue, for an invertible Gram matrix
-PARAMETER_MARGIN = 0.3  # fraction of a value within which a fit searches for the parameter
+# singular value, relative to the largest, below which singular values are rounding
+SINGULAR_CUTOFF = 1e-11
+MIN_EIGENVALUE = 1e-8  # minimum eigenvalue of an invertible Gram matrix, relative to the largest
+PARAMETER_MARGIN = 0.3  # share of a value within which a fit searches for the parameter
 
 # -- beam search ----------------------------------------------------------------------------
 TEMPERATURES = (1.0, 4.0, 16.0)
@@ -94,66 +108,76 @@ BEAM_DEPTH = 7  # columns that a beam adds to its start
 POLISHED_SUPPORTS = 4  # supports polished at each temperature in a family
 SHARPENED_SUPPORTS = 3  # supports at each temperature whose parameters are estimated within a beam
 SHARPENING_ROUNDS = 3  # rounds of estimating parameters and repeating the beam
-MAX_SEEDED_SIZE = 2  # known terms of a support to which functions are added
-SEEDED_SUPPORTS = 4  # known supports of each size to which functions are added
-SEEDS = 8  # functions whose parameters are estimated, per known support
-START_SUPPORTS = 2  # known supports of each size to which pairs and products are added
-MAX_START_SIZE = 4  # known terms of such a support
-PAIRS = 4  # pairs of columns added to a support at each temperature
-PRODUCT_SYMBOLS = 8  # symbols of a typical product, whose only constant may be its coefficient
-MIN_UNEXPLAINED = 1e-5  # fraction of the squared target. Window sums cannot resolve less
+MAX_SEEDED_SIZE = 2  # maximum known terms of a support to which functions are added
+SEEDED_SUPPORTS = 4  # number of known supports of each size to which functions are added
+SEEDS = 8  # number of functions per known support whose parameters are estimated
+START_SUPPORTS = 2  # number of known supports of each size to which pairs and products are added
+MAX_START_SIZE = 4  # maximum known terms of such a support
+PAIRS = 4  # number of pairs of columns added to a support at each temperature
+PRODUCT_SYMBOLS = 8  # symbols of a typical product whose only constant is its coefficient
+MIN_UNEXPLAINED = 1e-5  # share of the squared target; sums over windows cannot resolve less
 MAX_TERMS_BESIDE = 30  # maximum known terms to which products are added at once
-MAX_CANDIDATES = 16  # candidates of an equation that are kept
-MAX_READABLE_GAIN = 10.0  # maximum nats saved by a simple number in place of a parameter
-NOISE_REDUCTION = 0.7  # fraction of the assumed noise. If the noise is lower, scores are recomputed
+MAX_CANDIDATES = 16  # number of candidates of an equation that are kept
+MAX_READABLE_GAIN = 10.0  # maximum nats that a simple number instead of a parameter saves
+NOISE_REDUCTION = 0.7  # share of the assumed noise; if the noise is lower, scores are recomputed
 
 # -- fractions, products, steps and exchanged roles -----------------------------------------
-DENOMINATORS = 3  # number of denominators offered
-MAX_DENOMINATOR_FACTORS = 2  # terms in a denominator, besides its constant
-MAX_FACTORS = 14  # terms from which denominators are formed
-FRACTION_DEGREE = 2  # degree of denominators, and of the numerators offered over them
+DENOMINATORS = 3  # number of denominators that are added
+MAX_DENOMINATOR_FACTORS = 2  # maximum terms in a denominator in addition to its constant
+MAX_FACTORS = 14  # number of terms from which denominators are formed
+FRACTION_DEGREE = 2  # degree of denominators, and of the numerators over them
 IMPLICIT_DEGREE = 4  # degree of P for one variable in P(x) + Q(x) x' = 0
-POLE_MARGIN = 0.25  # fraction of the range beyond the data in which a denominator must not vanish
+POLE_MARGIN = 0.25  # share of the range beyond the data in which a denominator must not vanish
 MIN_DENOMINATOR = 0.02
-"""Fraction of its largest value. A smaller denominator, or determinant of a mass matrix, counts as
-vanishing."""
-POLE_POINTS = 500  # random points at which a denominator is tested
+"""Share of its largest value below which a denominator, or the determinant of a mass matrix, counts
+as vanishing.
+"""
+POLE_POINTS = 500  # number of random points at which a denominator is tested
 DENOMINATOR_RANGE = 30.0  # factor by which a constant of a denominator may change
-MAX_PRODUCT_COLUMNS = 12_000  # columns of products of all pairs of variables
+MAX_PRODUCT_COLUMNS = 12_000  # maximum columns of products of all pairs of variables
 PRODUCT_VALUES = (6, 4, 2)
-"""Values of a factor's parameters; the first number that keeps columns few enough is used."""
-PRODUCTS_TRIED = 10  # structures per support whose parameters are first estimated
+"""Candidate numbers of values for a factor's parameters.
+
+The first number that gives few enough columns is used.
+"""
+PRODUCTS_TRIED = 10  # number of structures per support whose parameters are estimated first
 PRODUCT_ROUNDS = 3  # Gauss-Newton steps of this first estimate; twice as many follow
-PRODUCTS_KEPT = 3  # products offered per support
-MIN_SINGULAR_VALUE = 1e-7  # fraction of the largest singular value of a basis
-MIN_STEP_SLOPE = 8.0  # per standard deviation of a variable. Steeper sigmoids may be steps
-THRESHOLD_DIFFERENCE = 0.02  # fraction of the range by which a threshold moves for its derivative
-THRESHOLD_RANGE = 0.2  # fraction of the range on each side of a sigmoid's middle
-ROLE_CANDIDATES = 3  # best candidates of each equation whose structure is tried in other equations
-MAX_PERMUTED_UNITS = 3  # units. With more, only exchanges of two and shifts along a ring are tried
+PRODUCTS_KEPT = 3  # number of products added per support
+# singular value of a basis, relative to the largest, that counts as nonzero
+MIN_SINGULAR_VALUE = 1e-7
+MIN_STEP_SLOPE = 8.0  # slope per standard deviation of a variable above which sigmoids may be steps
+THRESHOLD_DIFFERENCE = 0.02  # share of the range by which a threshold moves for its derivative
+THRESHOLD_RANGE = 0.2  # share of the range on each side of a sigmoid's middle
+# number of candidates of each equation whose structure is tried in other equations
+ROLE_CANDIDATES = 3
+MAX_PERMUTED_UNITS = 3  # units; for more, only exchanges of two and shifts along a ring are tried
 
 # -- coupled accelerations ------------------------------------------------------------------
-COUPLED_DEPTH = 8  # columns that a beam adds; large, because forces have many terms
-COUPLED_FITTED = 6  # supports fitted at each temperature
-COUPLED_EXCHANGED = 2  # factors of an equation's acceleration whose beams are exchanged
-COUPLED_PRUNED = 8  # candidates from which idle terms are removed
-COUPLED_KEPT = 4  # candidates kept per equation
-COUPLED_SYSTEMS = 4  # systems matched to trajectories
-COUPLED_TRIED = 60  # combinations tried, from which singular ones are removed
-MIN_ANGLE_RANGE = 0.5  # radians. On a smaller range, a sine is a line
-MIN_MASS = 0.1  # fraction of its largest value. A smaller mass counts as zero
+COUPLED_DEPTH = 8  # number of columns that a beam adds; large, because forces have many terms
+COUPLED_FITTED = 6  # number of supports fitted at each temperature
+COUPLED_EXCHANGED = 2  # number of factors of an equation's acceleration whose beams are exchanged
+COUPLED_PRUNED = 8  # number of candidates from which idle terms are removed
+COUPLED_KEPT = 4  # number of candidates kept per equation
+COUPLED_SYSTEMS = 4  # number of systems matched to trajectories
+COUPLED_TRIED = 60  # number of combinations tried, including singular ones
+MIN_ANGLE_RANGE = 0.5  # radians; on a smaller range, a sine is nearly a line
+MIN_MASS = 0.1  # share of the largest mass below which a mass counts as zero
 
 # -- proposals and evidence -----------------------------------------------------------------
 MIN_GAIN = 10.0
-"""Nats by which new terms must beat the library's best candidate. Products are searched only if
-they can gain as much."""
+"""Minimum advantage of new terms over the library's best candidate, in nats.
+
+Products are searched only if they can gain as much.
+"""
 COMPARISON_REACH = 1.5  # ranges of the data within which functions are compared
-COMPARISON_POINTS = 2000  # random points at which functions are compared
-MAX_GAP = 60.0  # nats behind the best model, system or candidate. Worse ones are not proposed
-SAME_FUNCTION = 1e-3  # size of a right-hand side. Incomplete convergence causes less
-INNER_SHARE = 0.8  # fraction of the rows inside the outer shell
-RESAMPLES = 200  # resamples of runs, enough for a probability accurate to 4%
-NORMAL_QUANTILE = 1.96  # standard errors on each side of a 95% interval
-MAX_ALTERNATIVE_GAP = 7.0  # nats. The data distinguish formulas with a larger gap
-MAX_BESIDE_COUPLED = 3  # combinations matched in addition to clearly better coupled equations
-SHARING_MODELS = 3  # models whose terms are tried in the other equations
+COMPARISON_POINTS = 2000  # number of random points at which functions are compared
+MAX_GAP = 60.0  # gap to the best model, system or candidate in nats; worse ones are not proposed
+# share of a right-hand side's size; incomplete convergence causes smaller differences
+SAME_FUNCTION = 1e-3
+INNER_SHARE = 0.8  # share of the rows inside the outer shell
+RESAMPLES = 200  # number of resamples of runs, enough for a probability accurate to 4%
+NORMAL_QUANTILE = 1.96  # half-width of a 95% interval in standard errors
+MAX_ALTERNATIVE_GAP = 7.0  # nats; the data distinguish formulas with a larger gap
+# number of combinations matched in addition to clearly better coupled equations
+MAX_BESIDE_COUPLED = 3
+SHARING_MODELS = 3  # number of models whose terms are tried in the other equations

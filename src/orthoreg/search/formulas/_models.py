@@ -1,6 +1,6 @@
-"""Search for whole models: candidates of each equation from rows, ranked by trajectories.
+"""Search for whole models. Rows give candidates for each equation, and trajectories rank models.
 
-`discover` and `explain` are the same search. `explain` starts from the terms of a fitted model.
+`discover` and `explain` use the same search. `explain` starts from the terms of a fitted model.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -30,10 +30,10 @@ from ._rows import measurements
 class SearchInput:
     """The input of a search.
 
-    `features` are the terms of the base library, which are cheap if the user chose them
+    `features` are the terms of the base library. They are cheap if the user chose them
     (`is_expected`). `bind` combines a library with known physics and returns its features. Every
     formula must be defined at the states and inputs in `points`. `supports` are the terms of a
-    fitted model by equation, and `values` the values of its parameters; both are empty for
+    fitted model by equation, and `values` are the values of its parameters; both are empty for
     `discover`.
     """
 
@@ -53,8 +53,11 @@ class SearchInput:
 
 @final
 class ModelSearch:
-    """A search over one data set. `results` are the equations searched on the first rows, `ranking`
-    has the matched models, and `around` are points within and around the data."""
+    """A search on one data set.
+
+    `results` are the equations searched on the first rows, `ranking` contains the matched models,
+    and `around` are points within and around the data.
+    """
 
     def __init__(self, problem: SearchInput, should_continue: Callable[[], bool]):
         self._problem, self._should_continue = problem, should_continue
@@ -64,8 +67,11 @@ class ModelSearch:
 
     @np.errstate(all="ignore")  # formulas that overflow are rejected
     def run(self, tried: int) -> list[RankedModel]:
-        """Return the ranked models, best first. Noisy data are searched again with the states of
-        the best model, unless coupled equations explain the data better."""
+        """Return the ranked models, best first.
+
+        If the data are noisy, they are searched again with the states of the best model, unless
+        coupled equations explain the data better.
+        """
         rows = self._rows(None)
         self.around = points_around(rows.extent)
         self.results = self._results(rows, {})
@@ -95,8 +101,9 @@ class ModelSearch:
         ).run()  # fmt: skip
 
     def _rank(self, results: Sequence[EquationResult], tried: int) -> None:
-        """Match the best combinations of candidates, and combinations with the best library
-        candidates."""
+        """Match the best combinations of candidates, including combinations with the best library
+        candidates.
+        """
         lists = [
             [
                 candidate
@@ -132,8 +139,10 @@ class ModelSearch:
         )
 
     def _rank_coupled(self, rows: Measurements) -> bool:
-        """Match systems with several accelerations in an equation, and return whether there are
-        any. Skip this step if physics or a model is given, which such systems might contradict."""
+        """Match systems with several accelerations per equation. Return whether there are any.
+
+        Skip this step if physics or a model is given, which such systems might contradict.
+        """
         if self._problem.physics is not None or self._problem.supports is not None:
             return False
         systems = coupled_systems(rows, self.results, self._should_continue)
@@ -145,7 +154,7 @@ class ModelSearch:
         return bool(systems)
 
     def _shared(self, ranked: Sequence[RankedModel]) -> dict[int, set[Expression]]:
-        """Return the terms of the other equations in these models, for each equation."""
+        """Return, for each equation, the terms of the other equations in these models."""
         terms = {c: set[Expression]() for c in range(self._problem.data.n_states)}
         for model in ranked:
             used = np.asarray(model.field.coefficients) != 0
@@ -159,8 +168,11 @@ class ModelSearch:
 def _without_proposals(
     results: Sequence[EquationResult], best: Sequence[Candidate]
 ) -> list[tuple[Candidate, ...]]:
-    """Return the combinations that proposals must beat: the fitted model, and the best combination
-    with one equation replaced by its best library candidate."""
+    """Return the combinations that proposals must beat.
+
+    These are the fitted model, and the best combination with one equation replaced by its best
+    library candidate.
+    """
     combinations = [tuple(result.model or result.base for result in results)]
     for c, result in enumerate(results):
         if best[c].new:

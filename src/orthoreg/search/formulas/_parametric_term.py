@@ -1,4 +1,4 @@
-"""`ParametricTerm`: a formula with inner parameters, their starting values and its symmetries."""
+"""`ParametricTerm`: a formula with inner parameters, their starting values, and its symmetries."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -34,12 +34,12 @@ class ParametricTerm:
     """A formula of the variables with inner parameters.
 
     `grid` has one row of starting values for its `parameters`; `low` and `high` are their bounds.
-    `family` is the kind of function. Library terms are `known` and `written_as` in the library;
-    they are cheap if `is_expected`, that is, if the user chose the library. A term of another
-    equation `is_shared`. If the roles of variables are exchanged, the term is a `copy_of` that
-    formula. A term with a `numerator` is that numerator over a denominator, which several terms of
-    an equation share, with its parameters. A formula that jumps at a parameter has no derivative:
-    if `widths` is not zero, a central difference with this half-width is used instead.
+    `family` is the kind of function. Library terms are `known` and `written_as` in the library.
+    They are cheap if `is_expected`, which means that the user chose the library. A term of another
+    equation `is_shared`. A term whose variables have exchanged roles is a `copy_of` the original
+    formula. A term with a `numerator` is this numerator divided by a denominator, which several
+    terms of an equation share, with its parameters. A formula that jumps at a parameter has no
+    derivative. If `widths` is not zero, a central difference with this half-width replaces it.
     """
 
     expression: Expression
@@ -62,14 +62,17 @@ class ParametricTerm:
 
     @cached_property
     def program_with_slopes(self) -> Program:
-        """The formula, then its derivatives with respect to the parameters."""
+        """The formula, followed by its derivatives with respect to the parameters."""
         slopes = (derivative(self.expression, name) for name in self.parameters)
         return compiled([self.expression, *slopes])
 
     def columns(
         self, points: Float[np.ndarray, "M V"], grid: Float[np.ndarray, "g q"]
     ) -> Float[np.ndarray, "M g"]:
-        """Return the values at points for each row of parameters, not finite outside the domain."""
+        """Return the values at points for each row of parameters.
+
+        They are not finite outside the domain.
+        """
         named = {name: grid[:, i] for i, name in enumerate(self.parameters)}
         variables = [column[:, None] for column in points.T]
         with np.errstate(all="ignore"):
@@ -79,7 +82,9 @@ class ParametricTerm:
     def linearised(
         self, points: Float[np.ndarray, "M V"], values: Sequence[float]
     ) -> Float[np.ndarray, "M k"]:
-        """Return the values at points, then the derivatives with respect to the parameters."""
+        """Return the values at points, followed by the derivatives with respect to the
+        parameters.
+        """
         named = dict(zip(self.parameters, values, strict=True))
         with np.errstate(all="ignore"):
             parts = run(self.program_with_slopes, list(points.T), np, named)
@@ -91,7 +96,7 @@ class ParametricTerm:
         return np.column_stack([np.broadcast_to(part, len(points)) for part in parts])
 
     def at(self, values: Sequence[float]) -> Expression:
-        """Return the formula with numbers in place of its parameters."""
+        """Return the formula with these numbers instead of its parameters."""
         numbers = {
             name: Number(float(value)) for name, value in zip(self.parameters, values, strict=True)
         }
@@ -99,8 +104,11 @@ class ParametricTerm:
 
 
 def symbols(item: Expression) -> int:
-    """Return the number of variables, numbers and functions in a formula. Functions count twice.
-    Signs and the number one do not count. A power counts as the product that it stands for."""
+    """Return the number of variables, numbers and functions in a formula.
+
+    Functions count twice. Signs and the number one do not count. A power counts as the product that
+    it abbreviates.
+    """
     match item:
         case Number(value):
             return int(abs(value) != 1)
@@ -115,8 +123,10 @@ def symbols(item: Expression) -> int:
 
 
 def _of_exponent(item: Expression) -> int:
-    """Return the symbols of an exponent. x**3 counts as x*x*x, a minus sign adds one symbol, and a
-    non-integer counts like three."""
+    """Return the number of symbols of an exponent.
+
+    x**3 counts as x*x*x, a minus sign adds one symbol, and a non-integer counts like three.
+    """
     if not isinstance(item, Number):
         return symbols(item)
     size = abs(item.value)
@@ -127,8 +137,11 @@ def _of_exponent(item: Expression) -> int:
 def symmetric(
     terms: Sequence[ParametricTerm], symmetries: Symmetries | None, output: int
 ) -> list[ParametricTerm]:
-    """Return the terms that satisfy the symmetries. If only some parameter values satisfy them,
-    such as integer frequencies for a period, these values are fixed."""
+    """Return the terms that satisfy the symmetries.
+
+    If only some parameter values satisfy them, such as integer frequencies for a period, these
+    values are fixed.
+    """
     result: list[ParametricTerm] = []
     for term in terms:
         is_symmetric = symmetric_values(term, symmetries, output)
@@ -143,9 +156,11 @@ def symmetric(
 def symmetric_values(
     term: ParametricTerm, symmetries: Symmetries | None, output: int
 ) -> Bool[np.ndarray, " g"]:
-    """Return the rows of a term's grid for which the term satisfies the symmetries. For mirror
-    symmetries alone, either all or no rows do, because numbers inside a formula do not affect
-    them."""
+    """Return a mask of the rows of a term's grid for which the term satisfies the symmetries.
+
+    For mirror symmetries alone, either all or no rows satisfy them, because numbers inside a
+    formula do not matter.
+    """
     if symmetries is None or not symmetries.any:
         return np.ones(len(term.grid), dtype=bool)
     is_symmetric = _has(term, symmetries, output)
@@ -157,7 +172,7 @@ def symmetric_values(
 
 
 def held(term: ParametricTerm, values: Sequence[float]) -> ParametricTerm:
-    """Return the term with numbers in place of its parameters."""
+    """Return the term with these numbers instead of its parameters."""
     no_values = np.zeros((1, 0))
     return replace(
         term, expression=term.at(values), parameters=(), grid=no_values, low=(), high=(), widths=()
@@ -165,11 +180,11 @@ def held(term: ParametricTerm, values: Sequence[float]) -> ParametricTerm:
 
 
 def _has(term: ParametricTerm, symmetries: Symmetries, output: int) -> Bool[np.ndarray, " g"]:
-    """Return for each row of a term's grid whether all symmetries hold at random points."""
+    """Return, for each row of a term's grid, whether all symmetries hold at random points."""
     rng = np.random.default_rng(0)
     width = max(len(symmetries.periods), 1 + max(variables_of(term.expression), default=0))
     points = rng.uniform(0.2, 1.8, (limits.SYMMETRY_POINTS, width))
-    time = np.ones(width - len(symmetries.periods))  # time, which no symmetry moves
+    time = np.ones(width - len(symmetries.periods))  # time, which symmetries leave unchanged
     values = term.columns(points, term.grid)
     is_symmetric = np.ones(values.shape[1], dtype=bool)
     transformed = [

@@ -1,5 +1,7 @@
-"""Joint estimation of coefficients and inner parameters of a few terms, by Gauss-Newton with the
-coefficients projected out (variable projection)."""
+"""Estimate coefficients and inner parameters of a few terms jointly.
+
+Gauss-Newton steps with the coefficients projected out (variable projection).
+"""
 
 from collections.abc import Sequence, Set
 from dataclasses import dataclass
@@ -19,9 +21,11 @@ Group = tuple[tuple[int, int], ...]
 @final
 @dataclass(frozen=True, eq=False)
 class Projection:
-    """Terms with their best-fitting parameters and coefficients. `held[k]` states which parameters
-    of term k were fixed. `covariance` lists the coefficients, then the free parameters, for noise
-    of unit variance."""
+    """Terms with their best-fitting parameters and coefficients.
+
+    `held[k]` states which parameters of term k were fixed. `covariance` contains the coefficients,
+    then the free parameters, for noise of unit variance.
+    """
 
     terms: tuple[ParametricTerm, ...]
     values: tuple[tuple[float, ...], ...]
@@ -31,8 +35,11 @@ class Projection:
     covariance: Float[np.ndarray, "m m"]
 
     def written(self, k: int, suffix: str) -> tuple[str, dict[str, tuple[float, float]]]:
-        """Return term k as text, and bounds of its parameters. Estimated parameters have unique
-        names and bounds around their values; fixed parameters are numbers."""
+        """Return term k as text, and bounds on its parameters.
+
+        Estimated parameters have unique names and bounds around their values. Fixed parameters are
+        written as numbers.
+        """
         term, names, bounds = self.terms[k], {}, {}
         for i, (name, value) in enumerate(zip(term.parameters, self.values[k], strict=True)):
             if self.held[k][i]:
@@ -53,7 +60,7 @@ class Projection:
 
     @property
     def free(self) -> list[Group]:
-        """The estimated parameters. A shared parameter is one group."""
+        """The estimated parameters, in groups. A shared parameter is one group."""
         return free_groups(self.terms, self.held)
 
     def parameter_name(self, k: int, name: str, suffix: str) -> str:
@@ -63,8 +70,10 @@ class Projection:
 
 
 def free_groups(terms: Sequence[ParametricTerm], held: Sequence[tuple[bool, ...]]) -> list[Group]:
-    """Return the parameters that are not fixed, as pairs (term, index of the parameter). Parameters
-    of a shared denominator form one group."""
+    """Return the parameters that are not fixed, as pairs (term, index of the parameter).
+
+    The copies of a parameter of a shared denominator form one group.
+    """
     groups: dict[tuple[int, str], list[tuple[int, int]]] = {}
     for k, (term, fixed) in enumerate(zip(terms, held, strict=True)):
         owner = k if term.numerator is None else -1
@@ -83,9 +92,12 @@ def project(
     rounds: int = limits.NEWTON_ROUNDS,
     errors: bool = True,
 ) -> Projection | None:
-    """Fit terms by least squares. Parameters that are not `held` move within their bounds, by
-    Gauss-Newton steps with the coefficients projected out. Return None if a column is not finite.
-    Without `errors`, no covariance is computed."""
+    """Fit terms by least squares.
+
+    Parameters that are not `held` move within their bounds, by Gauss-Newton steps with the
+    coefficients projected out. Return None if a column is not finite. Without `errors`, no
+    covariance is computed.
+    """
     terms, values = tuple(terms), [tuple(v) for v in values]
     held = tuple(held or [(False,) * len(v) for v in values])
     free = free_groups(terms, held)
@@ -102,7 +114,7 @@ def project(
             moved = _moved(terms, values, free, share * step)
             if (
                 share == limits.NEWTON_SHARES[0]
-            ):  # this step is taken most often, and its slopes are needed next
+            ):  # the full step is taken most often, and its slopes are needed next
                 for k in moving:
                     equation.slopes(terms[k], moved[k])
             new = _columns(equation, terms, moved, columns, moving)
@@ -128,8 +140,10 @@ def project(
 def subset_fits(
     equation: DictionaryProblem, fit: Projection, removals: Sequence[Set[int]]
 ) -> list[Projection]:
-    """Return the fits without each of these sets of terms, with the same parameters and without
-    errors. All fits share one QR decomposition."""
+    """Return the fits without each of these sets of terms, with the same parameters and no errors.
+
+    All fits share one QR decomposition.
+    """
     columns = _columns(equation, fit.terms, fit.values)
     assert columns is not None, "a fit has finite columns"
     table = np.column_stack([columns, equation.target])
@@ -149,7 +163,7 @@ def subset_fits(
 
 
 def _agreed(values: Sequence[tuple[float, ...]], free: Sequence[Group]) -> list[tuple[float, ...]]:
-    """Return the values, with shared parameters taken from the first term."""
+    """Return the values with shared parameters taken from the first term of each group."""
     result = [list(v) for v in values]
     for group in free:
         first = result[group[0][0]][group[0][1]]
@@ -165,8 +179,10 @@ def _columns(
     old: np.ndarray | None = None,
     changed: set[int] | None = None,
 ) -> Float[np.ndarray, "R k"] | None:
-    """Return the columns of the terms, or None if they are not finite. Unchanged columns of `old`
-    are reused."""
+    """Return the columns of the terms, or None if they are not finite.
+
+    Columns of `old` are reused if they have not `changed`.
+    """
     phi = np.empty((len(equation.target), len(terms)), order="F")
     for k, (term, v) in enumerate(zip(terms, values, strict=True)):
         if old is not None and changed is not None and k not in changed:
@@ -179,7 +195,7 @@ def _columns(
 def _solved(
     phi: Float[np.ndarray, "R k"], y: Float[np.ndarray, " R"]
 ) -> tuple[Float[np.ndarray, " k"], float]:
-    """Return the least squares solution, with scaled columns, and the squared misfit."""
+    """Return the least-squares solution, computed with scaled columns, and the squared misfit."""
     if not phi.shape[1]:
         return np.zeros(0), float(y @ y)
     size = np.sqrt(np.vecdot(phi.T, phi.T))
@@ -192,9 +208,12 @@ def _solved(
 def least_squares(
     phi: Float[np.ndarray, "R k"], y: Float[np.ndarray, " R"]
 ) -> Float[np.ndarray, " k"]:
-    """Solve least squares by the Gram matrix and one correction. For well-conditioned columns, this
-    is as accurate as a singular value decomposition and several times faster. Ill-conditioned
-    columns are solved by singular values."""
+    """Return the least-squares solution.
+
+    It is computed by the Gram matrix and one correction. For well-conditioned columns, this is as
+    accurate as a singular value decomposition and several times faster. Ill-conditioned columns are
+    solved by singular values.
+    """
     gram = phi.T @ phi
     values, vectors = np.linalg.eigh(gram)
     if not values[0] > limits.MIN_EIGENVALUE * values[-1]:
@@ -212,7 +231,7 @@ def _newton_step(
     w: Float[np.ndarray, " k"],
     free: Sequence[Group],
 ) -> Float[np.ndarray, " q"]:
-    """Return the step of the free parameters, with the coefficients eliminated."""
+    """Return the Gauss-Newton step of the free parameters, with the coefficients eliminated."""
     joint = np.hstack([phi, _sensitivities(equation, terms, values, w, free)])
     solution, _ = _solved(np.nan_to_num(joint), equation.target - phi @ w)
     return solution[phi.shape[1] :]
@@ -261,5 +280,5 @@ def _covariance(
     size = np.sqrt(np.vecdot(joint.T, joint.T))
     size = np.where(size > 0, size, 1.0)
     inner = np.linalg.pinv((joint / size).T @ (joint / size), hermitian=True)
-    with np.errstate(over="ignore"):  # a column that is nearly zero provides no information
+    with np.errstate(over="ignore"):  # a column that is nearly zero contains no information
         return inner / size / size[:, None]

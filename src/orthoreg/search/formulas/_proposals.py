@@ -1,4 +1,4 @@
-"""Candidates for each equation, from measured rows, a library and known physics."""
+"""Find candidates for each equation from measured rows, a library and known physics."""
 
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
@@ -29,16 +29,22 @@ from ._variants import in_other_roles
 @final
 @dataclass(frozen=True, eq=False)
 class CoefficientConstraints:
-    """Bounds of coefficients, required terms, and the rows at whose outer points candidates must be
-    defined."""
+    """Constraints on the candidates of one equation.
+
+    These are bounds on coefficients, required terms, and the rows at whose outer points candidates
+    must be defined.
+    """
 
     bounds: dict[Expression, tuple[float, float]]
     required: frozenset[Expression]
     rows: Measurements
 
     def allow(self, candidate: Candidate) -> bool:
-        """Return whether a candidate has the required terms, respects the bounds within the errors
-        and the units, and is defined at all required points."""
+        """Return whether a candidate satisfies the constraints.
+
+        It must contain the required terms, respect the bounds within its errors and the units, and
+        be defined at all required points.
+        """
         if not self.required <= set(candidate.expressions) or not self.rows.are_defined(
             candidate.values
         ):
@@ -92,8 +98,10 @@ def without_given(
 @final
 @dataclass(frozen=True, eq=False)
 class EquationResult:
-    """An equation, its best library candidate and all candidates, best first. `model` is the
-    candidate with the terms of a fitted model, if given."""
+    """An equation with its best library candidate and all candidates, best first.
+
+    `model` is the candidate with the terms of a fitted model, if given.
+    """
 
     equation: DictionaryProblem
     base: Candidate
@@ -106,8 +114,8 @@ class EquationResult:
 class RowSearch:
     """A search for candidates of all learned equations on the rows of one data set.
 
-    `features` is the library, whose terms are cheap if `is_expected`. `supports` are the terms that
-    a model uses in each equation, and `shared` the terms of its other equations, which are also
+    `features` is the library. Its terms are cheap if `is_expected`. `supports` are the terms that a
+    model uses in each equation, and `shared` the terms of its other equations, which are also
     cheap. Equations that `knowledge` completes are skipped. In other equations, given terms are
     subtracted, and candidates satisfy the required terms, the symmetries and the bounds.
     """
@@ -123,12 +131,12 @@ class RowSearch:
 
     @property
     def library(self) -> FeatureMap:
-        """The library with the values of its parameters as numbers."""
+        """The library with numbers for the values of its parameters."""
         return self.features.resolved() if self.features.values else self.features
 
     @np.errstate(all="ignore")  # formulas that overflow are rejected
     def run(self) -> list[EquationResult]:
-        """Search all learned equations."""
+        """Return the results for all learned equations."""
         offered = new_terms_for(self.rows, self.atoms)
         learned = [c for c in self.rows.learned if c not in self.knowledge.complete]
         what = "Searching for missing terms"
@@ -151,7 +159,7 @@ class RowSearch:
         c: int,
         on_progress: Callable[[int, str], None] = lambda part, what: None,
     ) -> EquationResult:
-        """Search one equation."""
+        """Return the result for one equation."""
         knowledge, features = self.knowledge, self.library
         library = library_terms(features, c, self.is_expected, ~knowledge.given[c])
         offered = [*library, *symmetric(terms, knowledge.symmetries, c)]
@@ -179,7 +187,7 @@ class RowSearch:
         return EquationResult(equation, outcome.base, outcome.candidates, of_model)
 
     def _exchanged(self, results: Sequence[EquationResult]) -> list[EquationResult]:
-        """Return the results, with candidates that copy the structure of other equations added."""
+        """Return the results, extended by candidates that copy the structure of other equations."""
         exchanged, features = [], self.library
         for result in results:
             equation = result.equation
@@ -201,8 +209,10 @@ def _of_terms(equation: DictionaryProblem, used: Set[Expression]) -> Candidate |
 
 
 def _jumps(candidate: Candidate, rows: Measurements) -> bool:
-    """Return whether a candidate jumps with a velocity that was not measured. The times of such
-    jumps are poorly known."""
+    """Return whether a candidate jumps with a velocity that was not measured.
+
+    The times of such jumps are poorly known.
+    """
     if rows.sign_changes is None or not rows.sign_changes.any():
         return False
     signs = [term for term in candidate.expressions if "sign(" in to_text(term)]
@@ -217,7 +227,7 @@ def _marked(term: ParametricTerm, elsewhere: Set[Expression]) -> ParametricTerm:
 def library_terms(
     features: FeatureMap, output: int, is_expected: bool, is_open: Bool[np.ndarray, " K"]
 ) -> list[ParametricTerm]:
-    """Return the library terms that an equation may use, except given terms."""
+    """Return the library terms that an equation may use, without given terms."""
     return [
         ParametricTerm(term, "known", known=True, is_expected=is_expected, written_as=name)
         for term, name, allowed in zip(
@@ -228,12 +238,12 @@ def library_terms(
 
 
 def new_terms_for(rows: Measurements, atoms: Sequence[Any]) -> list[ParametricTerm]:
-    """Return the user's atoms, then the catalogue."""
+    """Return the user's atoms, followed by the functions of the catalogue."""
     for atom in atoms:
         if not isinstance(atom, Atom):
             raise InputError(
-                f"atoms must be a list of Atom, such as [Atom('sin(p*z)', p=(0, 5))]; "
-                f"it has {atom!r}."
+                "atoms must be a list of Atom, such as [Atom('sin(p*z)', p=(0, 5))]; it contains "
+                f"{atom!r}."
             )
     own = [term for atom in atoms for term in atom.terms(rows.names, rows.extent)]
     terms = own + catalogue(rows.names, rows.extent, rows.time_variable)
@@ -241,7 +251,7 @@ def new_terms_for(rows: Measurements, atoms: Sequence[Any]) -> list[ParametricTe
     for term, each in zip(own, is_like, strict=False):
         if not each:
             raise InputError(
-                f"atoms must combine like quantities, unlike '{to_text(term.expression)}' by the "
-                f"units of the columns: multiply each column by a parameter."
+                f"atoms must combine like quantities, but '{to_text(term.expression)}' does not by "
+                "the units of the columns: multiply each column by a parameter."
             )
     return [term for term, each in zip(terms, is_like, strict=True) if each]

@@ -33,10 +33,12 @@ from ._candidates import Candidate, term_prices
 @final
 @dataclass(frozen=True, eq=False)
 class Combination:
-    """A candidate for each learned equation. `library` has exactly their terms, `prices` the prices
-    of the terms, and `is_new` marks terms that the base library lacks; both have the shape of the
-    field's coefficients. `physics` is the given physics, and `knowledge` its statements about these
-    terms."""
+    """A combination of one candidate for each learned equation.
+
+    `library` contains exactly their terms, `prices` are the prices of the terms, and `is_new` marks
+    terms that the base library lacks; both have the shape of the field's coefficients. `physics` is
+    the given physics, and `knowledge` contains its statements on these terms.
+    """
 
     candidates: tuple[Candidate, ...]
     library: AbstractLibrary
@@ -48,7 +50,7 @@ class Combination:
 
     @property
     def parameter_bounds(self) -> dict[str, tuple[float, float]]:
-        """The bounds of parameters inside the terms."""
+        """The bounds on parameters inside the terms."""
         return parameter_bounds(self.library) | self.knowledge.parameter_bounds
 
     @property
@@ -64,7 +66,7 @@ class Combination:
 
 
 def best_combinations(lists: Sequence[Sequence[Any]], count: int) -> list[tuple[Any, ...]]:
-    """Return the combinations of one candidate per list with the lowest sums of scores."""
+    """Return the combinations of one candidate per list with the smallest sums of scores."""
     start: tuple[int, ...] = (0,) * len(lists)
     heap: list[tuple[float, tuple[int, ...]]] = [
         (sum(entries[0].score for entries in lists), start)
@@ -92,10 +94,12 @@ def combine(
     physics: Physics | None = None,
     known_values: Mapping[str, float] | None = None,
 ) -> Combination:
-    """Return the field of these candidates combined with known physics. `count` is the number of
-    rows. A term that two equations share costs less in the second. `given` are the equations that
-    the data provide; other equations without a term come from the physics. `known_values` are the
-    values of parameters in the physics."""
+    """Return the combination of these candidates with known physics.
+
+    `count` is the number of rows. A term that two equations share costs less in the second. `given`
+    are the equations that the data provide; other equations without a term come from the physics.
+    `known_values` are the values of parameters in the physics.
+    """
     written, values, library = {}, dict(known_values or {}), {}
     for candidate in candidates:
         formulas, bounds = [], {}
@@ -109,12 +113,13 @@ def combine(
             ordered = sorted(formulas, key=lambda text: (len(text), text))  # short formulas first
             library[outputs[candidate.output]] = Terms(ordered, bounds)
     empty = {name for c, name in enumerate(outputs) if not written.get(c) and c not in given}
-    joined = PerState(library, Terms(["1"]) if empty else None)  # every equation needs some term
+    # every equation needs at least one term
+    joined = PerState(library, Terms(["1"]) if empty else None)
     bound = bind(joined)
     features, known = bound.features, bound.knowledge
     coefficients = np.where(known.given, known.low, 0.0)
     prices, is_new = np.zeros_like(coefficients), np.zeros(coefficients.shape, dtype=bool)
-    elsewhere: set[Expression] = set()  # terms, and formulas regardless of parameter values
+    elsewhere: set[Expression] = set()  # terms, and formulas without parameter values
     for candidate in candidates:
         paid = term_prices(candidate.fit, count, elsewhere)
         elsewhere |= set(candidate.expressions)
@@ -144,7 +149,7 @@ def column_of(features: FeatureMap, text: str) -> int:
 
 
 def field_of(features: FeatureMap, coefficients: np.ndarray) -> HybridField:
-    """Return a field with these coefficients and no residual."""
+    """Return a field with these coefficients and without a residual."""
     none = np.zeros(len(features.variables))
     outputs = len(coefficients)
     return HybridField(
@@ -160,7 +165,7 @@ def field_of(features: FeatureMap, coefficients: np.ndarray) -> HybridField:
 @final
 @dataclass(frozen=True, eq=False)
 class RankedModel:
-    """A combination, its matched constants, and its score in nats."""
+    """A combination with its matched constants and its score in nats."""
 
     combination: Combination
     matched: Match
@@ -173,7 +178,7 @@ class RankedModel:
 
     @property
     def states(self) -> Float[np.ndarray, "N n"]:
-        """The states of the compared rows according to the model."""
+        """The model's states at the compared rows."""
         return self.matched.states
 
     @property
@@ -184,8 +189,10 @@ class RankedModel:
 
 @final
 class ModelRanking:
-    """Matches combinations to runs without outliers, on segments of growing length. A model that is
-    far behind at one length is not matched to longer segments."""
+    """Matches combinations to runs without outliers, on segments of growing length.
+
+    A model that is far behind at one length is not matched to longer segments.
+    """
 
     def __init__(self, data: Dataset, interpolation: Mapping[str, str]):
         data = data.subsample_rows(limits.SEARCH_ROWS).plan.clean
@@ -231,9 +238,11 @@ class ModelRanking:
         )
 
     def ranked(self) -> list[RankedModel]:
-        """Return the models, best first, one per set of terms. Scores refer to the longest segments
-        that some model follows. A model that was abandoned earlier keeps its distance to the best
-        model at that length."""
+        """Return the models, best first, one per set of terms.
+
+        Scores refer to the longest segments that any model follows. A model that was abandoned
+        earlier keeps its distance to the best model at that length.
+        """
         length = self.longest()
         lowest = self._best(length, self._least(length))
         best: dict[Any, RankedModel] = {}
@@ -252,7 +261,7 @@ class ModelRanking:
         return sorted(best.values(), key=lambda combination: combination.score)
 
     def longest(self) -> int:
-        """Return the number of steps of the longest segments that some model follows."""
+        """Return the number of steps of the longest segments that any model follows."""
         shortest = self._matcher.lengths[0]
         limit = limits.MAX_UNEXPLAINED * self._variance + limits.MAX_MISFIT_GROWTH * self._least(
             shortest
@@ -266,15 +275,16 @@ class ModelRanking:
         return max(followed, default=shortest)
 
     def _least(self, length: int, *more: np.ndarray) -> Float[np.ndarray, " n"]:
-        """Return the smallest misfit of any model on segments of this length, at least the
-        noise."""
+        """Return the smallest misfit of any model on segments of this length, which is at least the
+        noise.
+        """
         known = [match.misfits[length] for _, match in self._found if length in match.misfits]
         misfits = [*more, *known]
         smallest = np.min(misfits, axis=0) if misfits else self._floor
         return np.maximum(smallest, self._floor)
 
     def _best(self, length: int, noise: Float[np.ndarray, " n"]) -> float:
-        """Return the lowest score of any model on segments of this length."""
+        """Return the best score of any model on segments of this length."""
         scores = [
             self._score(matched.misfits[length], noise, _price(combination, matched.field))
             for combination, matched in self._found

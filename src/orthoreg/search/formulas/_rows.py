@@ -1,4 +1,4 @@
-"""Conversion of runs to the rows of a search: weak form, integral form, or unchanged rows."""
+"""Convert runs to the rows of a search: weak form, integral form, or unchanged rows."""
 
 from dataclasses import replace
 from typing import Any, NamedTuple, final
@@ -18,10 +18,12 @@ def measurements(
     data: Dataset,
     states: Float[np.ndarray, "N n"] | None = None,
 ) -> Measurements:
-    """Return the rows of runs without outliers in the weak form. Short runs and measured
-    derivatives use the rows of the loss. `states` are the states of a model at all rows, which are
-    less noisy than smoothed states. If they follow the measurements, the integral form is used,
-    because it is more informative."""
+    """Return the rows of runs without outliers, in the weak form.
+
+    Short runs and measured derivatives use the rows of the loss. `states` are the states of a model
+    at all rows, which are less noisy than smoothed states. If they follow the measurements, the
+    integral form is used, because it is more informative.
+    """
     all_data, data = data, data.subsample(limits.MAX_SAMPLES, 2)
     if all_data.n_samples > data.n_samples:
         states = None
@@ -41,7 +43,7 @@ def measurements(
 
 
 def map_rows(data: Dataset, max_rows: int, states: Float[np.ndarray, "N n"] | None) -> Measurements:
-    """Return the rows of a map with the next states as targets, at these `states` if given."""
+    """Return the rows of a map with next states as targets. The rows are at `states` if given."""
     rows = NextState().observe(data)
     noise = data.plan.map_noise
     if states is not None and (Samples.of(data).misfit(states) < limits.MAX_INTEGRAL_MISFIT).all():
@@ -60,8 +62,11 @@ def window_rows(
     max_rows: int,
     states: Float[np.ndarray, "N n"] | None,
 ) -> Measurements:
-    """Return rows of the weak form. The window width suits the noise; for noise-free data, windows
-    are narrow, and more accurate than derivatives of the samples."""
+    """Return rows of the weak form.
+
+    The width of windows depends on the noise. For noise-free data, windows are narrow; they are
+    then more accurate than derivatives of the samples.
+    """
     noisy = data.plan.is_noisy
     rule = loss.rule(data) if noisy else None
     if isinstance(rule, Weak) and isinstance(rule.widths, tuple):
@@ -94,9 +99,12 @@ def window_rows(
 
 
 def sides_of(points: Float[np.ndarray, "N V"], data: Dataset) -> Float[np.ndarray, "N V"]:
-    """Return, for the step around each point, the fraction with the sign of the point minus the
-    fraction with the other sign, if variables are linear between points. The value is 1 for
-    velocities that were not measured."""
+    """Return signs in the step around each point.
+
+    A value is the fraction of the step with the sign at the point, minus the fraction with the
+    other sign, if variables are linear between points. It is 1 for velocities that were not
+    measured.
+    """
     step = np.diff(points, axis=0)
     crosses = (points[:-1] * points[1:] < 0) & (np.diff(data.run_of_row) == 0)[:, None]
     crosses[:, [data.state_names.index(name) for name in data.estimated]] = False
@@ -108,8 +116,10 @@ def sides_of(points: Float[np.ndarray, "N V"], data: Dataset) -> Float[np.ndarra
 
 
 def _with_sign_changes(data: Dataset, rows: Rows) -> Bool[np.ndarray, " R"]:
-    """Return the windows in which a velocity that was not measured changes its sign. Dry friction
-    jumps there, at a time that a smoothed velocity does not resolve."""
+    """Return a mask of the windows in which a velocity that was not measured changes its sign.
+
+    Dry friction jumps there, at a time that a smoothed velocity does not resolve.
+    """
     changes = np.zeros(len(rows), dtype=bool)
     for name in data.estimated:
         forward = np.asarray(rows.windows @ (data.states[:, data.state_names.index(name)] > 0))
@@ -118,9 +128,11 @@ def _with_sign_changes(data: Dataset, rows: Rows) -> Bool[np.ndarray, " R"]:
 
 
 def row_noise(data: Dataset, width: float, rows: Rows) -> Float[np.ndarray, "R c"]:
-    """Return the standard deviation of each window's target: the noise of its samples, plus the
-    effect of the noise remaining in smoothed states. The relative effect on the target is about the
-    relative noise of the states."""
+    """Return the noise standard deviation of each window's target.
+
+    It has two parts: the noise of the window's samples, and the effect of the noise that remains in
+    smoothed states. The relative effect on the target is about the relative noise of the states.
+    """
     windows = moving(data, windows_of(data, width, Weak().order))
     windows = measured_windows(windows, data.plan.is_lost)
     variance = data.plan.variance
@@ -140,7 +152,10 @@ def row_noise(data: Dataset, width: float, rows: Rows) -> Float[np.ndarray, "R c
 def rows_as_measurements(
     rows: Rows, max_rows: int = limits.MAX_ROWS, samples: int | None = None
 ) -> Measurements:
-    """Return rows unchanged. `samples` is the number of samples from which they were computed."""
+    """Return rows unchanged, as measurements.
+
+    `samples` is the number of samples from which they were computed.
+    """
     return _joined([rows], samples or len(rows), max_rows)
 
 
@@ -203,7 +218,7 @@ def _thinned(rows: Rows, max_rows: int) -> Bool[np.ndarray, " N"]:
 
 @final
 class Samples(NamedTuple):
-    """Measured values and the variance of their noise, which may grow with the state."""
+    """Measured values, and the variance of their noise, which may grow with the state."""
 
     values: Float[np.ndarray, "N n"]
     variance: Float[np.ndarray, "N n"]
@@ -222,12 +237,13 @@ class Samples(NamedTuple):
 def integral_rows(
     data: Dataset, samples: Samples, states: Float[np.ndarray, "N n"], max_rows: int
 ) -> Measurements:
-    """Return every sample, or the mean of a few samples, as a row x(t) = x(t_0) + int f with a free
-    start in each stretch.
+    """Return rows x(t) = x(t_0) + int f, one for each sample or for the mean of a few samples.
+
+    The initial value is free in each stretch.
 
     Unlike in windows, noise is not correlated between rows, and small errors of a right-hand side
-    accumulate until they are visible. Errors of the states accumulate as well, so the states must
-    not be smoothed measurements.
+    accumulate until they are visible. Errors of the states accumulate too, so the states must not
+    be smoothed measurements.
     """
     import scipy.sparse as sparse
 
@@ -238,7 +254,7 @@ def integral_rows(
         for i, j in zip(bounds[:-1], bounds[1:], strict=True)
     ]
     mean = _means(stretch, max(-(-data.n_samples // max_rows), 1))
-    variance = samples.variance * samples.misfit(states)  # the residual of the model is noise
+    variance = samples.variance * samples.misfit(states)  # here, the residual of the model is noise
     points = states if data.inputs is None else np.hstack([states, data.inputs])
     stretch_of_mean = stretch[np.asarray(mean.argmax(axis=1)).ravel()]
     return Measurements(

@@ -1,4 +1,4 @@
-"""The search for one equation, in families of functions, separately and jointly."""
+"""Search for one equation, in each family of functions separately and in all jointly."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -36,7 +36,9 @@ _LABELS = {
 @final
 @dataclass(frozen=True, eq=False)
 class SearchOutcome:
-    """Candidates of one equation, best first; `base` is the best candidate of known terms."""
+    """Candidates of one equation, best first. `base` is the best candidate with only known
+    terms.
+    """
 
     base: Candidate
     candidates: tuple[Candidate, ...]
@@ -54,7 +56,7 @@ def search(
     """Return the allowed candidates of an equation.
 
     `support` are the known columns that a model uses, and `required` the columns that every
-    candidate must have. Beams use the known noise of the rows. If the residual of the best
+    candidate must contain. Beams use the known noise of the rows. If the residual of the best
     candidate is larger, all candidates are scored with this residual.
     """
     equation.noise = 1.0
@@ -100,7 +102,10 @@ def compare(
     candidates: Sequence[Candidate],
     allow: Callable[[Candidate], bool],
 ) -> SearchOutcome:
-    """Return the allowed candidates, best first, scored with the residual of the best candidate."""
+    """Return the allowed candidates, best first.
+
+    They are scored with the residual of the best candidate.
+    """
     ordered = ranked_structures(equation, candidates, allow)
     allowed = [candidate for candidate in ordered if allow(candidate)]
     known_alone = [candidate for candidate in (*allowed, *ordered) if not candidate.new]
@@ -111,8 +116,11 @@ def compare(
 def _is_resolved(
     equation: DictionaryProblem, known: Sequence[Support], allow: Callable[[Candidate], bool]
 ) -> bool:
-    """Return whether no other formula can beat the best known terms, because their misfit is at the
-    noise floor, they are allowed, and every other column costs more."""
+    """Return whether no other formula can beat the best known terms.
+
+    This is so if their misfit is at the noise floor, they are allowed, and every other column costs
+    more.
+    """
     others = equation.price[~equation.known]
     scores = [float(equation.nats(support.rss)) + support.price for support in known]
     if not len(others) or min(scores) > float(equation.nats(0.0)) + float(others.min()):
@@ -123,7 +131,10 @@ def _is_resolved(
 
 def _seed(equation: DictionaryProblem, known: Sequence[Support]) -> None:
     """Add the best functions to the best known support of each small size, with estimated
-    parameters, because a coarse grid may miss the correct values."""
+    parameters.
+
+    The correct values may be missing from a coarse grid.
+    """
     for size in range(limits.MAX_SEEDED_SIZE + 1):
         of_size = [support for support in known if len(support.columns) == size]
         for support in sorted(of_size, key=lambda support: support.rss)[: limits.SEEDED_SUPPORTS]:
@@ -152,8 +163,10 @@ def _paired(equation: DictionaryProblem, known: Sequence[Support]) -> list[tuple
 
 
 def _has_room(equation: DictionaryProblem, supports: Sequence[Support]) -> bool:
-    """Return whether the correct product could clearly beat the best support, and the library's
-    residual exceeds the error of sums over windows."""
+    """Return whether a product could clearly beat the best support.
+
+    This also requires that the library's residual exceeds the error of sums over windows.
+    """
     known = [support.rss for support in supports if equation.known[list(support.columns)].all()]
     if min(known) < limits.MIN_UNEXPLAINED * equation.square:
         return False
@@ -168,8 +181,11 @@ def _has_room(equation: DictionaryProblem, supports: Sequence[Support]) -> bool:
 def _beside(
     equation: DictionaryProblem, known: Sequence[Support], everything: Sequence[Support]
 ) -> list[Support]:
-    """Return the supports to which products are added: all known terms, the best known support of
-    each small size, and the best support overall."""
+    """Return the supports to which products are added.
+
+    These are all known terms, the best known support of each small size, and the best support
+    overall.
+    """
     chosen = [*best_of(equation, known, 1), *best_of(equation, everything, 1)]
     for size in range(limits.MAX_START_SIZE + 1):
         of_size = [support for support in known if len(support.columns) == size]
@@ -181,7 +197,7 @@ def _beside(
 
 
 def smallest_noise(equation: DictionaryProblem, fits: Sequence[tuple[float, int]]) -> float:
-    """Return the smallest residual variance of any fit, at least that of the noise."""
+    """Return the smallest residual variance of any fit, which is at least that of the noise."""
     rows = len(equation.target)
     return max(1.0, min(rss / max(rows - 2 * size, 1) for rss, size in fits))
 
@@ -189,8 +205,10 @@ def smallest_noise(equation: DictionaryProblem, fits: Sequence[tuple[float, int]
 def _in_family(
     equation: DictionaryProblem, names: Sequence[str], starts: Sequence[tuple[int, ...]]
 ) -> list[Support]:
-    """Return the best supports with columns of a family. Parameters of the best supports are
-    estimated and added as columns before the beam is repeated."""
+    """Return the best supports with columns of a family.
+
+    Parameters of the best supports are estimated and added as columns before the beam is repeated.
+    """
     supports: list[Support] = []
     for _ in range(limits.SHARPENING_ROUNDS):
         allowed = _allowed(equation, names)
@@ -202,7 +220,10 @@ def _in_family(
 
 
 def _sharpened(equation: DictionaryProblem, supports: Sequence[Support]) -> int:
-    """Add the columns of these supports with estimated parameters, and return their number."""
+    """Add the columns of these supports with estimated parameters.
+
+    Return the number of columns added.
+    """
     before = len(equation)
     seen = {(int(s), v) for s, v in zip(equation.term_of_column, equation.values, strict=True)}
     for support in supports:
@@ -238,8 +259,8 @@ def ranked_structures(
     """Return the best candidate of each structure, best first.
 
     Constants are made readable only for candidates that may then rank among the first
-    `MAX_CANDIDATES` allowed ones. If a candidate leaves much less than the assumed noise, all
-    candidates are scored again.
+    `MAX_CANDIDATES` allowed ones. If the residual of a candidate is much smaller than the assumed
+    noise, all candidates are scored again.
     """
     fits = [(candidate.fit.rss, len(candidate.fit.covariance)) for candidate in candidates]
     noise = smallest_noise(equation, fits)

@@ -1,4 +1,4 @@
-"""Variants of a candidate: steps in place of steep sigmoids, and exchanged roles of variables."""
+"""Variants of a candidate: steps instead of steep sigmoids, and exchanged roles of variables."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -29,7 +29,7 @@ from ._projection import project
 
 @final
 class Step(NamedTuple):
-    """A step, its threshold, and its factor."""
+    """A step with its threshold and its factor."""
 
     term: ParametricTerm
     threshold: float
@@ -37,8 +37,11 @@ class Step(NamedTuple):
 
 
 def with_steps(equation: DictionaryProblem, candidate: Candidate) -> Iterator[Candidate]:
-    """Yield the candidate with a step sign(z - c) in place of a steep sigmoid, for each step that
-    lowers the score. A step has no slope, so the search locates it as the middle of a sigmoid."""
+    """Yield the candidate with a step sign(z - c) instead of a steep sigmoid, if that lowers the
+    score.
+
+    A step has no slope, so the search locates it as the middle of a sigmoid.
+    """
     fit = candidate.fit
     for k, (term, values) in enumerate(zip(fit.terms, fit.values, strict=True)):
         step = step_for(equation, term, values)
@@ -58,8 +61,10 @@ def with_steps(equation: DictionaryProblem, candidate: Candidate) -> Iterator[Ca
 def step_for(
     equation: DictionaryProblem, term: ParametricTerm, values: tuple[float, ...]
 ) -> Step | None:
-    """Return the step at the middle of a steep sigmoid, alone or times a variable, or None for
-    other terms."""
+    """Return the step at the middle of a steep sigmoid, possibly times a variable.
+
+    Return None for other terms.
+    """
     if term.parameters != ("p", "c"):
         return None
     rows = equation.rows
@@ -89,14 +94,14 @@ def step_for(
 def _flat_part(
     equation: DictionaryProblem, terms: list[ParametricTerm], factor: Expression
 ) -> list[ParametricTerm]:
-    """Return the constant part of a sigmoid, times its factor, unless the candidate has it."""
+    """Return the constant part of a sigmoid times its factor, unless the candidate contains it."""
     if any(term.expression == factor for term in terms):
         return []
     return [term for term in equation.terms if term.expression == factor][:1]
 
 
 Renaming = dict[int, int]
-"""The variable that replaces each variable."""
+"""A dict from each variable to the variable that replaces it."""
 
 
 def in_other_roles(
@@ -104,9 +109,11 @@ def in_other_roles(
     others: Sequence[Sequence[Candidate]],
     should_continue: Callable[[], bool],
 ) -> list[Candidate]:
-    """Return candidates with the structure of the best candidates of other equations and newly
-    estimated constants. The units of a network often obey the same law. Symbols of such a known
-    structure are cheap."""
+    """Return candidates with the structure of other equations' best candidates, and newly estimated
+    constants.
+
+    The units of a network often obey the same law. Symbols of such a known structure are cheap.
+    """
     rows = equation.rows
     copies: list[Candidate] = []
     for candidate in [
@@ -121,8 +128,10 @@ def in_other_roles(
 
 
 def renamings(rows: Measurements, source: int, goal: int) -> Iterator[Renaming]:
-    """Yield the exchanges of units that map the equation `source` to the equation `goal`. A unit is
-    a state, or a velocity with its position."""
+    """Yield the exchanges of units that map the equation `source` to the equation `goal`.
+
+    A unit is a state, or a position with its velocity.
+    """
     units = {c: [c, *(p for p, v in rows.given.items() if v == c)] for c in rows.learned}
     similar = [c for c in rows.learned if len(units[c]) == len(units[source])]
     if goal not in similar:
@@ -138,8 +147,10 @@ def renamings(rows: Measurements, source: int, goal: int) -> Iterator[Renaming]:
 
 
 def _orders(count: int) -> list[tuple[int, ...]]:
-    """Return all orders of a few units, or exchanges of two and shifts along a ring of many
-    units."""
+    """Return all orders of a few units.
+
+    For many units, return exchanges of two units, and shifts along a ring.
+    """
     if count <= limits.MAX_PERMUTED_UNITS:
         return list(permutations(range(count)))
     orders = [tuple((i + shift) % count for i in range(count)) for shift in range(1, count)]
@@ -183,7 +194,7 @@ def _renamed(
 
 
 def _is_defined(term: ParametricTerm, values: Sequence[float], rows: Measurements) -> bool:
-    """Return whether a function is finite on and slightly beyond the data."""
+    """Return whether a function is finite on the data and slightly beyond."""
     margin = limits.DOMAIN_MARGIN * (rows.extent.high - rows.extent.low)
     sample = rows.extent.sample
     points = np.concatenate([sample - margin, sample, sample + margin])

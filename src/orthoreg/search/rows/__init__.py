@@ -1,4 +1,4 @@
-"""Selection of terms and of the weights of the objective, from rows, by held-out errors."""
+"""Select terms, and the weights of the objective, from rows by held-out errors."""
 
 from ._confounded import ConfoundedPair as ConfoundedPair
 from ._confounded import confounded_pairs as confounded_pairs

@@ -1,4 +1,4 @@
-"""Pairs of terms that the data do not distinguish, and which data would distinguish them."""
+"""Find pairs of terms that the data do not distinguish, and data that would distinguish them."""
 
 from dataclasses import dataclass
 from typing import final
@@ -23,9 +23,11 @@ from ._selection import (
 @final
 @dataclass(frozen=True)
 class ConfoundedPair:
-    """Two terms of one equation that fit the data equally well: the selected `term` and `other`.
+    """Two terms of one equation that fit the data equally well: the selected `term`, and `other`.
+
     `correlation` is the correlation of their residuals after regression on the equation's other
-    terms. `advice` states which data would distinguish them."""
+    terms. `advice` states which data would distinguish the terms.
+    """
 
     equation: int
     term: int
@@ -42,9 +44,12 @@ def confounded_pairs(
     support: Mask,
     probability: Float[np.ndarray, "c K"] | None = None,
 ) -> list[ConfoundedPair]:
-    """Return swaps of a used term (`support`) and a similar term that fits about as well, in
-    equations without known parts. A swap is accepted by the `probability` of terms, if trajectories
-    provide it; otherwise the outer error must change by less than its standard error."""
+    """Return swaps of a term in use (`support`) with a similar term that fits about as well.
+
+    Only equations without known parts are considered. If trajectories provide the `probability` of
+    terms, it decides on a swap. Otherwise, the outer error must change by less than its standard
+    error.
+    """
     scaled, feature_scale, _ = evidence.cells.scaled()
     parts = splits(scaled, evidence.held_out, caution=evidence.caution)
     pairs = []
@@ -82,7 +87,7 @@ def _swaps(
     chosen: Int[np.ndarray, " k"],
     allowed: np.ndarray,
 ) -> list[tuple[int, int, float]]:
-    """Return selected term, other term and correlation for each swap with about the same error."""
+    """Return (selected term, other term, correlation) for each swap with about the same error."""
     floor = error_floor(cells, equation)
     A = parts.all[0]
     _, chosen_error = parts.errors(chosen[None], equation)
@@ -109,8 +114,10 @@ def _probable_swaps(
     others: Int[np.ndarray, " r"],
     probable: Bool[np.ndarray, " K"],
 ) -> list[tuple[int, int, float]]:
-    """Return selected term, other term and correlation for similar terms that are probable
-    according to trajectories, or proportional to the selected term."""
+    """Return (selected term, other term, correlation) for similar terms.
+
+    The other term must be probable according to trajectories, or proportional to the selected term.
+    """
     swaps = []
     for term in chosen.tolist():
         for other in others.tolist():
@@ -126,7 +133,7 @@ def _probable_swaps(
 def _partial_correlation(
     A: Float[np.ndarray, "P P"], i: int, j: int, others: Int[np.ndarray, " r"]
 ) -> float:
-    """Return the correlation of two terms after regression on the others."""
+    """Return the correlation of two terms after regression on the other terms."""
     pair = np.array([i, j])
     solved = np.linalg.lstsq(A[np.ix_(others, others)], A[np.ix_(others, pair)], rcond=1e-14)[0]
     residual = A[np.ix_(pair, pair)] - A[np.ix_(pair, others)] @ solved
@@ -141,9 +148,10 @@ def _parting(
     span: Float[np.ndarray, "3 V"],
 ) -> tuple[str, float, float, float] | None:
     """Return the nearest point beyond the data, along one variable, at which two equations differ.
-    The result has the variable, its value there and the ends of its range. `difference` is the
-    difference of their coefficients relative to the target, and `min_difference` the smallest
-    difference that counts.
+
+    The result contains the variable, its value there and the ends of its range. `difference` is the
+    difference of the equations' coefficients relative to the target, and `min_difference` the
+    smallest difference that counts.
     """
     mean, low, high = span
     extent = np.maximum(high - mean, mean - low)
@@ -170,8 +178,10 @@ def _between(
     min_difference: float,
     span: Float[np.ndarray, "3 V"],
 ) -> str | None:
-    """Return a variable with few values between which the two equations differ, although they agree
-    at the ends of its range."""
+    """Return a variable with few values such that the equations differ between these values.
+
+    At the ends of its range, the equations agree.
+    """
     mean, low, high = span
     for v, name in enumerate(features.variables):
         points = np.tile(mean, (3, 1))
@@ -190,8 +200,8 @@ def _advice(
     both = f"'{term}' and '{other}' fit these data about equally well"
     if between is not None:
         return (
-            f"{both}, because {between} has few values and they differ between these values: a "
-            f"run with other values of {between} would distinguish them."
+            f"{both}, because {between} has few values and they differ between these values: a run "
+            f"with other values of {between} would distinguish them."
         )
     if place is None:
         times = f"{limits.EXTRAPOLATION_STEPS[-1]:.0f}"

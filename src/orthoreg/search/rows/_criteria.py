@@ -1,4 +1,4 @@
-"""Selection by the error on held-out rows and by information criteria."""
+"""Select terms by the error on held-out rows or by information criteria."""
 
 from dataclasses import dataclass, replace
 from typing import final
@@ -32,9 +32,9 @@ class Extrapolation(AbstractCellSelection):
     The states are split in several ways into an inner and an outer part: a shell around their mean,
     half-spaces along each variable, the runs that extend furthest, and the last part of every run.
     Sets of terms are fitted on the inner part and scored on the outer part. The smallest set that
-    no other set beats by more than one standard error of their difference is selected. All
-    selections reject sets whose terms, about the mean of the data, are more than ten times larger
-    than their sum.
+    no other set beats by more than one standard error of their difference is selected. Sets that
+    cancel are rejected in all selections: their terms, about the mean of the data, are more than
+    ten times larger than the sum of the terms.
 
     Parameters
     ----------
@@ -44,8 +44,9 @@ class Extrapolation(AbstractCellSelection):
         distance beyond the data at which fits are compared, in multiples of the data's distance
         from the mean.
     caution
-        weight of the squared disagreement there between the inner fit and the fit to all rows,
-        relative to the squared error. Terms that cancel on the data rarely cancel beyond them.
+        weight of the squared disagreement between the inner fit and the fit to all rows at this
+        distance, relative to the squared error. Terms that cancel on the data rarely cancel beyond
+        them.
     most_terms
         maximum number of terms of an equation.
 
@@ -74,12 +75,12 @@ class Extrapolation(AbstractCellSelection):
         check_whole("Extrapolation(most_terms=...)", self.most_terms, 1)
 
     def divide(self, rows: AnyRows) -> PartitionRule:
-        """Return groups of runs, and the cuts into an inner and an outer part."""
+        """Return the rule that divides rows into groups of runs, and into inner and outer parts."""
         rule = extrapolation_rule(rows, float(self.inner), float(self.reach))
         return rule if self.caution else replace(rule, reach=None)
 
     def held_out(self, cells: PartitionedMoments) -> np.ndarray:
-        """Return the cells that each split holds out."""
+        """Return a mask of the cells that each split holds out."""
         has_both = cells.outer.any(axis=0) & ~cells.outer.all(axis=0)
         if has_both.any():
             return cells.outer[:, has_both]
@@ -95,14 +96,15 @@ class Extrapolation(AbstractCellSelection):
 @final
 @dataclass(frozen=True, kw_only=True)
 class CrossValidation(AbstractCellSelection):
-    """Select the fewest terms that no other set beats on held-out runs by over a standard error.
+    """Select the fewest terms that no other set beats on held-out runs by more than a standard
+    error.
 
-    Held-out runs are similar to the fitted runs. `Extrapolation` tests states further out.
+    Held-out runs are similar to the fitted runs. `Extrapolation` also tests states further out.
 
     Parameters
     ----------
     folds
-        number of parts into which runs, or stretches of rows if there are few runs, are divided.
+        number of parts into which runs (or stretches of rows, if there are few runs) are divided.
     most_terms
         maximum number of terms of an equation.
 
@@ -136,12 +138,13 @@ class CrossValidation(AbstractCellSelection):
 @final
 @dataclass(frozen=True)
 class InformationCriterion(AbstractCellSelection):
-    """Select the terms with the smallest BIC, N log(error) + k log N, or AICc, with 2 k N / (N - k
-    - 1).
+    """Select the terms with the smallest BIC or AICc.
+
+    BIC is N log(error) + k log N. AICc has 2 k N / (N - k - 1) in place of k log N.
 
     Both criteria assume independent errors. Errors of a finely sampled run are correlated, so more
-    terms are selected than the data support. `outer` on the path is the error times
-    exp(penalty / N); its minimum is selected.
+    terms are selected than the data support. `outer` on the path is the error times exp(penalty /
+    N); its minimum is selected.
 
     Parameters
     ----------
@@ -168,7 +171,9 @@ class InformationCriterion(AbstractCellSelection):
 
     def __post_init__(self):
         if self.kind not in ("bic", "aicc"):
-            raise InputError(f"InformationCriterion(kind) is 'bic' or 'aicc'; got {self.kind!r}.")
+            raise InputError(
+                f"InformationCriterion(kind) must be 'bic' or 'aicc'; got {self.kind!r}."
+            )
         check_whole("InformationCriterion(most_terms=...)", self.most_terms, 1)
 
     def path(

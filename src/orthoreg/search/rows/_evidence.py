@@ -26,11 +26,14 @@ from ._selection import (
 @final
 @dataclass(frozen=True, eq=False)
 class TermEvidence:
-    """Probability of each term of each equation, and the 95% interval of its coefficient (NaN if
-    unknown). `support` are the terms in use, and `pairs` the terms that the data confound with
-    them. Probabilities come from the scores of term sets on trajectories, or else are the fractions
-    of resamples that select the term. `equation_probability` is the joint probability of all terms
-    of an equation, known from trajectories only."""
+    """The probability of each term of each equation, and the 95% interval of its coefficient (NaN
+    if unknown).
+
+    `support` are the terms in use, and `pairs` the pairs of terms that the data do not distinguish.
+    Probabilities come from the scores of term sets on trajectories; otherwise, they are the
+    fractions of resamples that select the term. `equation_probability` is the joint probability of
+    all terms of an equation, which only trajectories provide.
+    """
 
     support: Bool[np.ndarray, "c K"]
     probability: Float[np.ndarray, "c K"]
@@ -50,9 +53,11 @@ def term_evidence(
     resamples: int = 300,
     seed: int = 0,
 ) -> TermEvidence | None:
-    """Return the evidence for the terms in use (`support`), without intervals, or None if the
-    selection kept no moments. Resamples are drawn unless trajectories provide the probabilities
-    (`matched`)."""
+    """Return the evidence for the terms in use (`support`), without intervals.
+
+    Return None if the selection kept no moments. Resamples are drawn unless trajectories provide
+    the probabilities (`matched`).
+    """
     if selected.evidence is None:
         return None
     if matched is None:
@@ -73,8 +78,11 @@ def term_evidence(
 def _inclusion(
     selected: SelectionResult, evidence: SelectionEvidence, resamples: int, seed: int
 ) -> Float[np.ndarray, "c K"]:
-    """Return the fraction of resamples that select each term, by equation. Groups of runs are drawn
-    with replacement, and the terms are selected again from the best supports of each size."""
+    """Return the fraction of resamples that select each term, by equation.
+
+    Groups of runs are drawn with replacement, and the terms are selected again from the best
+    supports of each size.
+    """
     rng = np.random.default_rng(seed)
     n = evidence.cells.n_groups
     weights = rng.multinomial(n, np.full(n, 1 / n), size=resamples).astype(float)
@@ -98,7 +106,7 @@ def _resampled_choices(
     paths: Sequence[EquationPath | None],
     weights: Float[np.ndarray, "R G"],
 ) -> list[Bool[np.ndarray, "R K"] | None]:
-    """Return the selected terms of each target and resample."""
+    """Return the selected terms of each target in each resample."""
     cells, _, _ = cells.scaled()
     gram = evidence.caution * cells.extrapolation_gram
     grouped = _by_group(cells, evidence.held_out)
@@ -124,8 +132,9 @@ def _resampled_choices(
 def _by_group(
     cells: PartitionedMoments, outer: Bool[np.ndarray, "C S"]
 ) -> tuple[Float[np.ndarray, "S2 G"], Float[np.ndarray, "S2 G P P"]]:
-    """Return rows and moments of each group in the inner parts of all splits, then in the outer
-    parts."""
+    """Return rows and moments of each group in the inner parts of all splits, followed by the outer
+    parts.
+    """
     in_part = np.concatenate([~outer, outer], axis=1).astype(float)  # (C, 2 S)
     member = (cells.group[:, None] == np.arange(cells.n_groups)).astype(float)
     shares = (in_part[:, :, None] * member[:, None, :]).reshape(len(in_part), -1)
@@ -162,10 +171,10 @@ def _resampled(
 def _chosen(
     parts: Splits, n_splits: int, contenders: np.ndarray, equation: int, floor: float
 ) -> np.ndarray:
-    """Return for each resample the smallest contender that no other contender beats."""
+    """Return, for each resample, the smallest contender that no other contender beats."""
     sizes = contenders.sum(axis=1)
     y = parts.target(equation)
-    empty = (parts.outer[:, y, y] == 0).reshape(-1, n_splits)  # a part that was not drawn
+    empty = (parts.outer[:, y, y] == 0).reshape(-1, n_splits)  # a part of which no group was drawn
     masks, logs = [], []
     for size in np.unique(sizes):
         of_size = contenders[sizes == size]

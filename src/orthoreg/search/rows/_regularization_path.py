@@ -1,6 +1,6 @@
-"""Selection of lam and mu by the prediction loss on held-out runs, over a grid, from moments.
+"""Select lam and mu by the prediction error on held-out runs, over a grid, from moments.
 
-For one lam, the best residual is affine in the coefficients, v = v_0 + V w, so the held-out error
+For each lam, the best residual is affine in the coefficients, v = v_0 + V w, so the held-out error
 is a quadratic form in w. It is computed once per lam; every mu then costs K^2. Equations with
 constraints are solved and scored for one pair (lam, mu) at a time.
 """
@@ -53,9 +53,11 @@ def regularization_path(
     ridges: Sequence[float],
     functions: Sequence[Bool[np.ndarray, " H"]] | None = None,
 ) -> RegularizationPath:
-    """Return the errors on each fold of the exact solutions for the other folds, with one rho per
-    equation. `groups` are the equations to score, coupled by constraints, and `functions` the
-    basis functions of each equation's residual."""
+    """Return the errors on each fold of the exact solutions for the other folds.
+
+    There is one rho per equation. `groups` are the equations to score, coupled by constraints, and
+    `functions` the basis functions of each equation's residual.
+    """
     total = sum(folds[1:], start=folds[0])
     errors = np.zeros((len(orthogonalities), len(sparsities), len(folds)))
     strengths = (orthogonalities, sparsities)
@@ -78,7 +80,7 @@ def regularization_path(
 def _with_basis(
     train: Moments, test: Moments, system: System, functions: Any
 ) -> tuple[Spectrum, Moments]:
-    """Return both parts with the basis functions of a system's residuals."""
+    """Return train and test moments with only the basis functions of a system's residuals."""
     basis = np.logical_and.reduce([functions[c] for c in system.equations])
     return Spectrum.of(train.only_basis(basis)), test.only_basis(basis)
 

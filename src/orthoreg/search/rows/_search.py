@@ -1,4 +1,4 @@
-"""Candidate supports and their errors on held-out parts of the data, from moments."""
+"""Search for supports, and compute their errors on held-out parts of the data, from moments."""
 
 import itertools
 import math
@@ -22,10 +22,12 @@ from . import _limits as limits
 @final
 @dataclass(frozen=True, eq=False)
 class Splits:
-    """Mean second moments of the inner and outer part of each split, and of all rows. `all` has one
-    entry per data set, each for an equal number of consecutive splits. `extrapolation_gram` weights
-    the difference of fits beyond the data, `centered` has the sizes of terms, and `bounds` the
-    bounds of coefficients."""
+    """Mean second moments of the inner and outer part of each split, and of all rows.
+
+    `all` has one entry per data set, each for an equal number of consecutive splits.
+    `extrapolation_gram` weights the difference of fits beyond the data, `centered` contains the
+    sizes of terms, and `bounds` are the bounds on coefficients.
+    """
 
     inner: Float[np.ndarray, "S P P"]
     outer: Float[np.ndarray, "S P P"]
@@ -40,13 +42,13 @@ class Splits:
     def errors(
         self, supports: Int[np.ndarray, "M k"], equation: int
     ) -> tuple[Float[np.ndarray, "M S"], Float[np.ndarray, "M S"]]:
-        """Return mean squared errors of fits to the inner parts, on the inner and on the outer
+        """Return the mean squared errors of fits to the inner parts, on the inner and on the outer
         parts.
 
         Outer errors include the squared distance, beyond the data, between each fit and the fit to
         all rows. Terms of a support cancel if, in the fit to all rows, they are more than
-        `MAX_CANCELLATION` times larger than their sum. The error of such a support is larger than
-        the error without any terms.
+        `MAX_CANCELLATION` times larger than their sum. The error of such a support is set larger
+        than the error without any terms.
         """
         y = self.target(equation)
         w = least_squares(self.inner, supports, y, self.bounds)
@@ -65,8 +67,10 @@ class Splits:
     def _cancellation(
         self, supports: Int[np.ndarray, "M k"], w: Float[np.ndarray, "R M k"]
     ) -> Float[np.ndarray, "R M"]:
-        """Return the ratio of the size of the terms to the size of their sum, exact if it is
-        large."""
+        """Return the ratio of the size of the terms to the size of their sum.
+
+        It is exact if it is large.
+        """
         size = np.sqrt(np.maximum(_quadratic(self.all, supports, w), 0.0))
         ratio = np.abs(w).sum(axis=2) / np.maximum(size, 1e-150)  # terms have mean square one
         r, m = np.nonzero(ratio > limits.MAX_CANCELLATION)
@@ -78,7 +82,7 @@ class Splits:
     def grown_errors(
         self, support: Int[np.ndarray, " k"], others: Int[np.ndarray, " r"], equation: int
     ) -> Float[np.ndarray, "r S"]:
-        """Return the outer errors of the support with one more term, for each of `others`.
+        """Return the outer errors of the support with one more term, for each term in `others`.
 
         Adding term j moves the fit by delta_j = (r_j - C_j'w) / (A_jj - C_j'M_j) along (-M_j, 1)
         with M = A^-1 C, so one factorization serves all terms. Because of rounding errors, the
@@ -108,7 +112,9 @@ def splits(
     cells: PartitionedMoments, outer: Bool[np.ndarray, "C S"], *, caution: float = 0.0
 ) -> Splits:
     """Return the splits with these cells as outer parts, except splits with an empty part.
-    `caution` is the weight of disagreement beyond the data."""
+
+    `caution` is the weight of disagreement beyond the data.
+    """
     n = cells.count.astype(float)
     rows = n @ outer
     outer = outer[:, (rows > 0) & (rows < n.sum())]
@@ -134,9 +140,9 @@ def least_squares(
 ) -> Float[np.ndarray, "S M k"]:
     """Return the coefficients of each support's terms, from each split's moments.
 
-    A coefficient beyond its bound is fixed at the bound, and the others are solved for again.
-    NumPy's batched solver handles thousands of small systems in one call; separate
-    `QuadraticProblem`s would take a hundred times longer.
+    A coefficient beyond its bound is fixed at the bound, and the other coefficients are solved for
+    again. NumPy's batched solver handles thousands of small systems in one call; a separate
+    `QuadraticProblem` for each would take a hundred times longer.
     """
     A = _blocks(moments, supports) + limits.DIAGONAL_ROUNDING * np.eye(supports.shape[1])
     r = moments[:, supports, target]
@@ -181,7 +187,7 @@ def _grown_fits(
     others: Int[np.ndarray, " r"],
     target: int,
 ) -> tuple[Float[np.ndarray, "S k r"], Float[np.ndarray, "S r"]]:
-    """Return the least-squares coefficients of the support and of one more term."""
+    """Return the least-squares coefficients of the support and of one further term."""
     A = moments[:, support[:, None], support] + limits.DIAGONAL_ROUNDING * np.eye(len(support))
     C = moments[:, support[:, None], others]
     columns = np.concatenate([moments[:, support, target][..., None], C], axis=2)
@@ -238,7 +244,7 @@ def as_mask(supports: Sequence[Int[np.ndarray, " _"]], n_features: int) -> np.nd
 @final
 @dataclass(frozen=True, eq=False)
 class Candidates:
-    """The best supports of one size, best first, with their errors by split."""
+    """The best supports of one size, best first, with their errors in each split."""
 
     supports: Int[np.ndarray, "M k"]
     inner: Float[np.ndarray, "M S"]
@@ -254,13 +260,14 @@ def search(
     most_terms: int,
     required: Int[np.ndarray, " q"] | None = None,
 ) -> list[Candidates]:
-    """Return the best supports of each size, starting with no terms, by `score` of outer errors.
+    """Return the best supports of each size, starting with no terms, ranked by the `score` of outer
+    errors.
 
     The `required` terms are in every support and are not counted. Sizes are searched exhaustively
-    while the total number of supports is at most `MAX_EXHAUSTIVE`. Larger sizes combine the best
-    supports of the previous size with every other term, and add the Lasso path, forward growth and
-    backward elimination on all rows. With more than `SHORTLIST_TERMS` terms, only a shortlist is
-    searched.
+    while the total number of supports is at most `MAX_EXHAUSTIVE`. For larger sizes, the best
+    supports of the previous size are combined with every other term; the Lasso path, forward growth
+    and backward elimination on all rows are added. With more than `SHORTLIST_TERMS` terms, only a
+    shortlist is searched.
     """
     terms = shortlist(moments, terms, equation)
     result: list[Candidates] = []
@@ -298,7 +305,10 @@ def shortlist(
     moments: Moments, terms: Int[np.ndarray, " k"], equation: int
 ) -> Int[np.ndarray, " s"]:
     """Return the first `SHORTLIST_TERMS` terms of forward growth, or all terms if there are no
-    more. A growing Cholesky factor needs only as many rows of the Gram matrix."""
+    more.
+
+    A growing Cholesky factor needs only as many rows of the Gram matrix.
+    """
     if len(terms) <= limits.SHORTLIST_TERMS:
         return terms
     slope, remaining = moments.a[terms, equation], moments.total.diagonal()[terms] / moments.count
@@ -340,7 +350,7 @@ def _grown(
     terms: Int[np.ndarray, " t"],
     equation: int,
 ) -> Int[np.ndarray, "_ k1"]:
-    """Return the best supports with one term more than one of these supports."""
+    """Return the best supports that have one term more than one of these supports."""
     values: dict[tuple[int, ...], float] = {}
     for support in supports:
         others = np.setdiff1d(terms, support)
@@ -359,8 +369,10 @@ def _paths(
     max_size: int,
     required: Int[np.ndarray, " q"],
 ) -> list[np.ndarray]:
-    """Return supports along the Lasso path, forward growth and backward elimination on all rows,
-    after the required terms are eliminated."""
+    """Return supports along the Lasso path, forward growth and backward elimination on all rows.
+
+    The required terms are eliminated first.
+    """
     if len(required):
         moments = moments.without(required)
     terms = terms[independent_terms(moments.A[np.ix_(terms, terms)])[0]]
@@ -380,9 +392,11 @@ def _paths(
 def elimination(
     moments: Moments, terms: Int[np.ndarray, " k"], equation: int
 ) -> list[Int[np.ndarray, " _"]]:
-    """Return all terms, then one term fewer each time, down to none. Least squares without term j
-    increases the squared error by w_j^2 / (A^-1)_jj. Removing a term from the inverse is a rank-one
-    update."""
+    """Return all terms, then one term fewer each time, down to none.
+
+    Least squares without term j increases the squared error by w_j^2 / (A^-1)_jj. Removing a term
+    from the inverse is a rank-one update.
+    """
     path = [terms]
     inverse = np.zeros((0, 0))
     while len(terms):
@@ -400,7 +414,7 @@ def elimination(
 def growth(
     moments: Moments, terms: Int[np.ndarray, " k"], equation: int, max_size: int
 ) -> list[Int[np.ndarray, " _"]]:
-    """Return one term, then one more each time: the term that lowers the squared error most."""
+    """Return sets with one more term each time: the term that lowers the squared error most."""
     chosen = np.zeros(0, dtype=np.int64)
     path: list[np.ndarray] = []
     A, a = moments.A, moments.a[:, equation]

@@ -32,10 +32,13 @@ from ._search import (
 @final
 @dataclass(frozen=True, eq=False)
 class EquationPath:
-    """The best support of each size for one equation, with its errors. Errors are squared and
-    relative to the mean square of the target: `inner` on fitted rows, `outer` on the others.
-    `standard_error` is the standard error of the difference of `outer` from the best. `chosen` is
-    the index of the selected support, and `contenders` are the best supports of each size."""
+    """The best support of each size for one equation, with its errors.
+
+    Errors are squared and relative to the mean square of the target: `inner` on fitted rows,
+    `outer` on the others. `standard_error` is the standard error of the difference of `outer` from
+    its minimum. `chosen` is the index of the selected support, and `contenders` are the best
+    supports of each size.
+    """
 
     n_terms: Int[np.ndarray, " M"]
     supports: Bool[np.ndarray, "M K"]
@@ -69,9 +72,13 @@ class EquationPath:
 @dataclass(frozen=True, eq=False)
 class SelectionEvidence:
     """The moments from which terms were selected, so that they can be selected again without the
-    data. `held_out` states which splits hold out each cell, `caution` is the weight of disagreement
-    beyond the data, and `allowed` are the candidate terms. `span` has the mean, minimum and maximum
-    of each variable. `can_be_resampled` is true if there are enough runs or rows for intervals."""
+    data.
+
+    `held_out` states which splits hold out each cell, `caution` is the weight of disagreement
+    beyond the data, and `allowed` are the candidate terms. `span` contains the mean, minimum and
+    maximum of each variable. `can_be_resampled` is true if there are enough runs or rows for
+    intervals.
+    """
 
     cells: PartitionedMoments
     held_out: Bool[np.ndarray, "C S"]
@@ -84,11 +91,13 @@ class SelectionEvidence:
 @final
 @dataclass(frozen=True, eq=False)
 class SelectionResult:
-    """The selected terms (equations x terms), and how they were selected. `evidence` has the
-    moments of the selection, if they were kept. If the selection computed them, `library` are the
-    moments of all terms, and `folds` the moments of terms and network. `left_out` names terms of
-    the default library that were not candidates. `groups` are the constrained equations, each with
-    the selection among its atoms."""
+    """The selected terms (equations x terms), and how they were selected.
+
+    `evidence` contains the moments of the selection, if they were kept. If the selection computed
+    them, `library` contains the moments of all terms, and `folds` the moments of terms and network.
+    `left_out` names terms of the default library that were not candidates. `groups` are the
+    constrained equations, each with the selection among its atoms.
+    """
 
     support: Mask
     paths: tuple[EquationPath, ...] = ()
@@ -104,17 +113,20 @@ class SelectionResult:
 
 
 class AbstractSelection(abc.ABC):
-    """Interface of selections, which choose the terms of each equation before the solver runs."""
+    """Interface of selections, which select the terms of each equation before the solver runs."""
 
     @abc.abstractmethod
     def select(self, task: Task) -> SelectionResult:
-        """Return the terms of each equation, a subset of the terms of the task."""
+        """Return the terms of each equation, which are a subset of the task's terms."""
 
 
 class AbstractCellSelection(AbstractSelection):
-    """A selection from moments. `divide` states which rows belong together, so that one pass over
-    the data gathers their moments; `choose` needs only these moments. `caution` is the weight of
-    disagreement beyond the data."""
+    """A selection from moments.
+
+    `divide` states which rows belong together, so that one pass over the data gathers their
+    moments. `choose` needs only these moments. `caution` is the weight of disagreement beyond the
+    data.
+    """
 
     caution: float = 0.0
 
@@ -139,11 +151,11 @@ class AbstractCellSelection(AbstractSelection):
         return grouping_rule(rows)
 
     def held_out(self, cells: PartitionedMoments) -> Bool[np.ndarray, "C S"]:
-        """Return the cells that each split holds out."""
+        """Return a mask of the cells that each split holds out."""
         return folds(cells)
 
     def choose(self, cells: PartitionedMoments, allowed: Mask) -> SelectionResult:
-        """Select the terms of each equation from moments."""
+        """Return the terms of each equation, selected from moments."""
         cells, _, _ = cells.scaled()
         parts = splits(cells, self.held_out(cells), caution=float(self.caution))
         cache: dict[bytes, np.ndarray] = {}  # many equations may use the same terms
@@ -158,12 +170,14 @@ class AbstractCellSelection(AbstractSelection):
     def path(
         self, cells: PartitionedMoments, parts: Splits, equation: int, terms: Int[np.ndarray, " k"]
     ) -> EquationPath:
-        """Return the sets of these terms and the selected one, from scaled cells."""
+        """Return the sets of these terms and the selected set, from scaled cells."""
 
     def _chosen(self, cells: PartitionedMoments, task: Task) -> SelectionResult:
-        """Select the terms of each equation. Constrained equations select among the atoms of their
-        group: given terms are subtracted, tied terms enter together, required terms are always
-        included, and bounds are satisfied."""
+        """Return the terms of each equation.
+
+        Constrained equations select among the atoms of their group: given terms are subtracted,
+        tied terms enter together, required terms are always included, and bounds are satisfied.
+        """
         if task.knowledge is None:
             return self._separately(cells, task.support)
         allowed = task.knowledge.with_support(task.support) & _independent(cells.all, task)
@@ -187,8 +201,11 @@ class AbstractCellSelection(AbstractSelection):
         return replace(SelectionResult.of(paths), groups=tuple(choices))
 
     def _separately(self, cells: PartitionedMoments, allowed: Mask) -> SelectionResult:
-        """Select the terms of each equation separately. If there are very many terms, each equation
-        uses a shortlist, to avoid copying a matrix of all terms."""
+        """Return the terms of each equation, selected separately.
+
+        If there are very many terms, each equation uses a shortlist, to avoid copying a matrix of
+        all terms.
+        """
         if cells.n_features <= limits.MAX_TERMS_JOINT:
             return self.choose(cells, allowed)
         paths = []
@@ -201,16 +218,19 @@ class AbstractCellSelection(AbstractSelection):
 
 
 def group_cells(cells: PartitionedMoments, group: Group) -> PartitionedMoments:
-    """Return the cells of a group's problem: the stacked rows of its equations, each in units of
-    its target."""
+    """Return the cells of a group's problem.
+
+    These contain the stacked rows of its equations, each in units of its target.
+    """
     scale = np.sqrt(cells.all.yy[list(group.equations)])
     maps = group.maps(np.where(scale > 0, scale, 1.0), len(cells.target_mse))
     return cells.combined(maps, group.required, group.bounds)
 
 
 def _independent(moments: Moments, task: Task) -> Mask:
-    """Return for each equation the terms that are linearly independent on the data, and all
-    constrained terms."""
+    """Return, for each equation, a mask of the terms that are linearly independent on the data, and
+    of all constrained terms.
+    """
     assert task.knowledge is not None
     knowledge = task.knowledge
     known = knowledge.required | knowledge.related | (knowledge.low > -np.inf)
@@ -230,8 +250,11 @@ def _independent(moments: Moments, task: Task) -> Mask:
 def candidate_terms(
     moments: Moments, allowed: np.ndarray, required: np.ndarray | None = None
 ) -> Int[np.ndarray, " k"]:
-    """Return the allowed terms that are not combinations of earlier terms on the data. If terms are
-    required, which are combinations of independent terms, return all other non-zero terms."""
+    """Return the allowed terms that are not combinations of earlier terms on the data.
+
+    Required terms are combinations of independent terms. If there are any, return all other nonzero
+    terms.
+    """
     terms = np.flatnonzero(allowed)
     if required is not None:
         return terms[~required[terms] & (moments.A.diagonal()[terms] > 0)]
@@ -240,7 +263,7 @@ def candidate_terms(
 
 
 def required_terms(cells: PartitionedMoments) -> Int[np.ndarray, " q"]:
-    """Return the terms that every choice includes."""
+    """Return the terms that every selection includes."""
     if cells.required is None:
         return np.zeros(0, dtype=np.int64)
     return np.flatnonzero(cells.required)
@@ -253,7 +276,8 @@ def smallest_good_path(
     terms: Int[np.ndarray, " k"],
     most_terms: int,
 ) -> EquationPath:
-    """Return the path of an equation, with the smallest support that no other support beats.
+    """Return the path of an equation. It selects the smallest support that no other support
+    beats.
 
     The outer error of a support is the geometric mean over the splits, so that each split has equal
     weight. The known error of the targets is added, so that no term is needed to explain it.
@@ -282,8 +306,9 @@ def error_floor(cells: PartitionedMoments, equation: int) -> float:
 def one_standard_error_choice(
     logs: Float[np.ndarray, "*R M S"],
 ) -> tuple[Int[np.ndarray, "*R"], Float[np.ndarray, "*R M"]]:
-    """Return the first of M supports that no other support beats, and the standard errors of the
-    differences from the best support.
+    """Return the first of M supports that no other support beats.
+
+    Also return the standard errors of the differences from the best support.
 
     `logs` are logarithms of errors on S splits. A support beats another if its mean is lower by
     more than a standard error of their difference, and by more than `TIE`.
@@ -341,9 +366,12 @@ def check_number(name: str, value: Any, minimum: float, maximum: float) -> None:
 @final
 @dataclass(frozen=True, init=False)
 class Chosen(AbstractSelection):
-    """Use terms selected by the user. `terms` names them for some equations, as written in the
-    library, for instance `Chosen({"omega": ["sin(theta)", "omega"]})`. Other equations use the
-    selection `others`, or keep all of their terms if it is None."""
+    """Use terms selected by the user.
+
+    `terms` names them for some equations, as written in the library, for instance `Chosen({"omega":
+    ["sin(theta)", "omega"]})`. Other equations use the selection `others`, or keep all of their
+    terms if it is None.
+    """
 
     terms: tuple[tuple[str, tuple[str, ...]], ...]
     others: AbstractSelection | None
@@ -369,8 +397,8 @@ class Chosen(AbstractSelection):
             for term in chosen:
                 if term not in names:
                     raise InputError(
-                        f"Chosen names the term '{term}', which the library does not have."
-                        f"{suggestion(term, names)}"
+                        f"Chosen names the term '{term}', which is not in the "
+                        f"library.{suggestion(term, names)}"
                     )
         support = np.array(task.support)
         if self.others is not None and not set(outputs) <= fixed.keys():
@@ -387,8 +415,8 @@ def unresolved_trig_terms(
     """Return the sines and cosines whose argument covers less than `MIN_PERIOD_SHARE` of a period.
 
     On such a range, sin(x) is x plus a small multiple of x**3, and the data do not determine an
-    angle. `range_of` has the ends of each variable; the arguments are multiples of one variable.
-    Terms with a parameter, which only a user can specify, are not included.
+    angle. `range_of` contains the ends of each variable; the arguments are multiples of one
+    variable. Terms with a parameter, which only a user can specify, are not included.
     """
     unresolved = np.zeros(len(features.terms), dtype=bool)
     for k, term in enumerate(features.terms):

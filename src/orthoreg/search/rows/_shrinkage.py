@@ -1,4 +1,4 @@
-"""`Shrinkage` and `Thresholding`: select terms whose coefficients remain large under a penalty."""
+"""`Shrinkage` and `Thresholding` select terms whose coefficients remain large under a penalty."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -34,9 +34,9 @@ from ._selection import AbstractSelection, SelectionResult, check_whole
 class Shrinkage(AbstractSelection):
     """Select terms by an L1 norm of the coefficients in the presence of a residual.
 
-    Terms and residual are estimated jointly, in units of root mean squares, with the rho that
-    predicts held-out rows best. A library is complete if it predicts held-out rows as well as terms
-    and residual together. Its terms are then selected by elimination and growth, because L1 is
+    Terms and residual are estimated jointly, in units of root mean squares, with the rho that best
+    predicts held-out rows. A library is complete if it predicts held-out rows as well as terms and
+    residual together. Its terms are then selected by elimination and growth, because L1 is
     unreliable for correlated terms. The selected terms are estimated again without L1, so
     coefficients are not shrunk.
     """
@@ -63,7 +63,9 @@ class Shrinkage(AbstractSelection):
 def _terms(
     problem: EquationProblem, held_out: HeldOut, spectrum: Spectrum, ridges: Sequence[float]
 ) -> Int[np.ndarray, " k"]:
-    """Return the terms of one equation: those of a complete library, or those that L1 selects."""
+    """Return the terms of one equation: those of a complete library, or else those that L1
+    selects.
+    """
     errors = np.stack(
         [[_held_out_error(problem, held_out, j, rho) for j in range(len(held_out.splits))]
          for rho in ridges]
@@ -81,7 +83,7 @@ def _terms(
 def _terms_of_l1(
     problem: EquationProblem, spectrum: Spectrum, ridge: float
 ) -> Int[np.ndarray, " k"]:
-    """Return the terms of the L1 solution."""
+    """Return the terms that are nonzero in the L1 solution."""
     moments = spectrum.moments
     w = problem.solve(spectrum, ridge).w[problem.terms]
     size = np.abs(w) * np.sqrt(moments.A.diagonal()[problem.terms])
@@ -89,8 +91,10 @@ def _terms_of_l1(
 
 
 def _held_out_error(problem: EquationProblem, held_out: HeldOut, fold: int, ridge: float) -> float:
-    """Return the squared error on a fold of the terms that L1 selects on the other folds, with
-    coefficients estimated again without L1."""
+    """Return the squared error on a fold of the terms that L1 selects on the other folds.
+
+    Their coefficients are estimated again without L1.
+    """
     train, test = held_out.splits[fold]
     terms = _terms_of_l1(problem, train, ridge)
     refit = replace(
@@ -105,8 +109,9 @@ def _held_out_error(problem: EquationProblem, held_out: HeldOut, fold: int, ridg
 def _complete_terms(
     problem: EquationProblem, held_out: HeldOut, hybrid: Float[np.ndarray, " fold"] | None
 ) -> Int[np.ndarray, " k"] | None:
-    """Return the smallest set of terms that predicts as well as any other set, or None if the
-    library needs a residual.
+    """Return the smallest set of terms that predicts as well as any other set.
+
+    Return None if the library needs a residual.
 
     `hybrid` are the errors of terms and residual together. Without a residual, the library is
     complete if it misses less than `COMPLETE_LIBRARY_ERROR` of the squared target.

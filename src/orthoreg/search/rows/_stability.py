@@ -1,4 +1,4 @@
-"""`StabilitySelection`: terms that the Lasso selects first on most halves of the data."""
+"""`StabilitySelection`: select terms that the Lasso selects first on most halves of the data."""
 
 import math
 import warnings
@@ -29,9 +29,9 @@ class StabilitySelection(AbstractCellSelection):
 
     Deprecated: use `Extrapolation()`, whose models have much smaller errors on new states.
 
-    The first q of K terms count, q = sqrt((2 threshold - 1) K), which bounds the expected number
-    of wrong terms by one (Meinshausen and Buehlmann). At most q terms of an equation are therefore
-    selected, and often neither of two exchangeable terms.
+    The first q of K terms count as selected first, with q = sqrt((2 threshold - 1) K), which bounds
+    the expected number of wrong terms by one (Meinshausen and Buehlmann). Therefore, at most q
+    terms of an equation are selected, and often neither of two exchangeable terms.
 
     Parameters
     ----------
