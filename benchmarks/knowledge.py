@@ -229,8 +229,8 @@ def render(record: dict[str, Any]) -> str:
     )
     for name, case in record["cases"].items():
         page += (
-            f"\n**{CASES[name][0]}** {_about(CASES[name][1])} {case['cpu_seconds']:.0f} CPU "
-            "seconds."
+            f"\n**{CASES[name][0]}** {_about(CASES[name][1])} CPU time: "
+            f"{case['cpu_seconds']:.0f} s."
         )
         page += "\n\n" + table(case["lines"], False)
     return page

@@ -29,9 +29,10 @@ This page measures how often `explain` finds a missing term and `discover` finds
   with three thresholds) and Operon ({EVALUATIONS:,} evaluations per equation) use the same
   derivatives, for the first seed.
 
-Cases are systems times seeds. Derivatives are estimated from the runs. Noise is relative to each
-value for ODEBench, and otherwise to the standard deviation of each state. Seconds are CPU seconds
-of a shared machine. Percentages are rounded before they are compared with targets.
+The number of cases is the number of systems times the number of seeds. Derivatives are estimated
+from the runs. Noise is relative to each value for ODEBench, and otherwise to the standard deviation
+of each state. Seconds are CPU seconds of a shared machine. Percentages are rounded before they are
+compared with targets.
 
 [Benchmarks](benchmarks.md#measurements) has the same test for real machines: dry friction of a
 stage, the saturating inductance of a circuit, and the equations of a double pendulum.

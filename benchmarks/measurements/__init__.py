@@ -83,7 +83,7 @@ def render(record: dict[str, Any]) -> str:
         when = (
             f"at revision {case['revision']}" if case.get("revision") else "at an earlier revision"
         )
-        page += f"{number}, {case['cpu_seconds']} CPU seconds, {when}.\n\n"
+        page += f"{number}, {case['cpu_seconds']} s of CPU time, {when}.\n\n"
         page += table(case["lines"], few)
     return page
 

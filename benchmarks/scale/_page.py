@@ -85,11 +85,17 @@ def _workers(piece: dict[str, Any] | None) -> str:
         f"## Two workers\n\nA fit of {piece['rows']:.0e} rows takes {one['wall']:.1f} s of wall "
         f"time with one worker and {two['wall']:.1f} s with two, which is a speedup of "
         f"{one['wall'] / two['wall']:.2f}. The workers use {100 * share:.0f}% of the CPU seconds, "
-        f"and no process uses more than {memory:.0f} MB. Coefficients differ from those of a "
-        f"single process by at most {piece['difference']:.1g}. If one of the two workers is killed "
-        f"after 40% of the time, the fit takes {killed['wall']:.1f} s and the difference is at "
-        f"most {piece['killed_difference']:.1g}. Measured at revision {piece['revision']}.\n"
+        f"and no process uses more than {memory:.0f} MB. If one of the two workers is killed after "
+        f"40% of the time, the fit takes {killed['wall']:.1f} s. {_differences(piece)} Measured at "
+        f"revision {piece['revision']}.\n"
     )
+
+
+def _differences(piece: dict[str, Any]) -> str:
+    largest = max(piece["difference"], piece["killed_difference"])
+    if largest == 0:
+        return "In both cases, the coefficients equal those of a single process."
+    return f"Coefficients differ from those of a single process by at most {largest:.1g}."
 
 
 def _moments(piece: dict[str, Any] | None) -> str:
