@@ -118,3 +118,25 @@ def test_a_failed_match_says_nothing_if_longer_segments_leave_noise(monkeypatch,
     found = judge(model.field_, data, model.input_interpolation_)
     assert found.exceeds_noise is all_fail
     assert found.rows == (lengths[0] if all_fail else lengths[-1]) + 1
+
+
+@pytest.fixture(scope="module")
+def bursts():
+    """Return the summary of a relaxation oscillator without noise, whose library lacks x**2*y."""
+    t = np.linspace(0, 20, 1000)
+    x = solve_ivp(
+        lambda _, x: [x[1], 8 * (1 - x[0] ** 2) * x[1] - x[0]], (0, 20), [2.0, 0.0],
+        t_eval=t, method="LSODA", rtol=1e-9, atol=1e-10,
+    ).y.T  # fmt: skip
+    data = og.Dataset.from_arrays(x, t, names=["x", "y"])
+    return og.OrthoReg("poly(1)", og.Zero()).fit(data).summary(data)
+
+
+def test_a_misfit_in_short_bursts_counts(bursts):
+    """The state moves in bursts; between them, almost any equation is right."""
+    assert bursts.verdict.code == "not-explained"
+    assert bursts.scores.equations[1].trajectory_error > 0.2
+
+
+def test_a_wrong_model_does_not_make_noise(bursts):
+    assert bursts.scores.equations[1].trajectory_noise < 1e-4

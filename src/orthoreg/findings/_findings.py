@@ -110,14 +110,13 @@ class EquationScore:
     `held_out_error` is the error of the same terms and residual on held-out rows, `equation_error`
     the error of the terms without the residual. `noise` is the uncertainty of the derivative.
     `trajectory_error` is the misfit of simulated segments of `trajectory_rows` rows, in standard
-    deviations of the measured state; `trajectory_noise` is the misfit that noise alone would cause,
-    and `trajectory_alone` the misfit without the residual. `exceeds_noise` is true if noise cannot
-    explain the misfit. `errors_grow` is true if small errors of the initial state grow along longer
-    trajectories. `terms_probability` is the probability that the selected terms are correct, if
-    trajectories selected them. `judged_by` is the measured state whose trajectory judges the
+    deviations of the measured state; `trajectory_noise` is the misfit that independent noise would
+    cause, and `trajectory_alone` the misfit without the residual. `exceeds_noise` is true if noise
+    cannot explain the misfit. `errors_grow` is true if small errors of the initial state grow along
+    longer trajectories. `terms_probability` is the probability that the selected terms are correct,
+    if trajectories selected them. `judged_by` is the measured state whose trajectory judges the
     equation of a hidden state. `status` is the verdict on the equation, and `sentence` expresses it
-    in words. Values that were not computed are None.
-    """
+    in words. Values that were not computed are None."""
 
     equation: str
     status: str

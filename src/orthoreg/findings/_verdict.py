@@ -87,7 +87,7 @@ def _left(scores: Sequence[EquationScore]) -> str:
         f"motion{name}"
     )
     if noise != error:
-        return f"{text}, and noise alone would cause {noise}"
+        return f"{text}, and independent noise would cause {noise}"
     is_noise = not worst.exceeds_noise and (worst.trajectory_error or 0.0) > limits.ROUNDING_MISFIT
     return f"{text}, which is noise" if is_noise else text
 

@@ -376,7 +376,7 @@ def _misfits(
         relative = np.where(distance > limits.HUBER, np.inf, relative)
     motion = _motion(measured_states / problem.sizes[:, None], segments.weight > 0)
     counted = (segments.weight > 0) & normal.is_valid
-    floor = _misfit_floor(problem.field)
+    floor, known = _misfit_floor(problem.field), problem.data.plan.noise / problem.sizes
     relative = np.broadcast_to(relative, residuals.shape)
     return tuple(
         _misfit(
@@ -385,6 +385,7 @@ def _misfits(
             counted & np.isfinite(relative[:, c]),
             floor,
             motion[c],
+            known[c],
         )
         if measured
         else None
@@ -407,13 +408,12 @@ def _misfit(
     counted: Bool[np.ndarray, "T B"],
     floor: float,
     motion: float,
+    known_noise: float,
 ) -> Misfit:
-    """Return the misfit of one state. Residuals beyond `MAX_RESIDUAL` robust standard deviations
-    are clipped. If noise grows with the state, residuals are divided by the relative noise, except
-    in `error` and `noise`."""
-    r = np.where(counted, residuals, 0.0)
-    scale = float(np.median(np.abs(r[counted]))) / 0.6745 if counted.any() else 0.0
-    r = np.clip(r, -limits.MAX_RESIDUAL * scale, limits.MAX_RESIDUAL * scale) if scale > 0 else r
+    """Return the misfit of one state. If noise grows with the state, residuals are divided by the
+    relative noise, except in `error` and `noise`. If the misfit exceeds the noise, `noise` is at
+    most `known_noise`, because a wrong model also varies from row to row."""
+    r = _without_outliers(np.where(counted, residuals, 0.0), counted)
     pairs = counted[1:] & counted[:-1]
     count = max(int(pairs.sum()), 1)
     covariance = float((r[1:] * r[:-1] * pairs).sum()) / count
@@ -422,13 +422,31 @@ def _misfit(
     absolute = r * np.where(counted, relative, 0.0)
     error = float(np.sqrt(float((absolute**2).sum()) / max(int(counted.sum()), 1)))
     chance = limits.MISFIT_QUANTILE * random / np.sqrt(count)
-    return Misfit(
+    noise = error * float(np.sqrt(random / square)) if square > 0 else 0.0
+    misfit = Misfit(
         error=error,
-        noise=error * float(np.sqrt(random / square)) if square > 0 else 0.0,
+        noise=noise,
         systematic=float(np.sqrt(max(covariance, 0.0))),
         chance=float(np.sqrt(chance)),
         detectable=float(np.sqrt(chance + floor**2)),
-        motion=float(np.sqrt(max(motion**2 - error**2 * random / square, 0.0)))
-        if square > 0
-        else motion,
+        motion=float(np.sqrt(max(motion**2 - noise**2, 0.0))),
     )
+    return replace(misfit, noise=min(noise, known_noise)) if misfit.exceeds_noise else misfit
+
+
+def _without_outliers(
+    residuals: Float[np.ndarray, "T B"], counted: Bool[np.ndarray, "T B"]
+) -> Float[np.ndarray, "T B"]:
+    """Return residuals clipped to `MAX_RESIDUAL` robust standard deviations, unless a neighbour has
+    a residual as large. Outliers are isolated; the misfit of a wrong model is not, even if it is
+    concentrated in short bursts."""
+    if not counted.any():
+        return residuals
+    limit = np.full(
+        residuals.shape,
+        limits.MAX_RESIDUAL * float(np.median(np.abs(residuals[counted]))) / 0.6745,
+    )
+    sign = np.sign(residuals)
+    limit[1:] = np.maximum(limit[1:], sign[1:] * residuals[:-1])
+    limit[:-1] = np.maximum(limit[:-1], sign[:-1] * residuals[1:])
+    return np.clip(residuals, -limit, limit)
