@@ -411,8 +411,8 @@ def _misfit(
     known_noise: float,
 ) -> Misfit:
     """Return the misfit of one state. If noise grows with the state, residuals are divided by the
-    relative noise, except in `error` and `noise`. If the misfit exceeds the noise, `noise` is at
-    most `known_noise`, because a wrong model also varies from row to row."""
+    relative noise, except in `error` and `noise`. If the misfit is not random, `noise` is at most
+    `known_noise`, because a wrong model also varies from row to row."""
     r = _without_outliers(np.where(counted, residuals, 0.0), counted)
     pairs = counted[1:] & counted[:-1]
     count = max(int(pairs.sum()), 1)
@@ -431,7 +431,8 @@ def _misfit(
         detectable=float(np.sqrt(chance + floor**2)),
         motion=float(np.sqrt(max(motion**2 - noise**2, 0.0))),
     )
-    return replace(misfit, noise=min(noise, known_noise)) if misfit.exceeds_noise else misfit
+    is_random = misfit.systematic <= misfit.chance
+    return misfit if is_random else replace(misfit, noise=min(noise, known_noise))
 
 
 def _without_outliers(
