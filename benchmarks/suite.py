@@ -77,15 +77,17 @@ def render(record: dict[str, Any]) -> str:
         lines.append("|---|---|---|---|---|---|")
         lines += [_line(row) for row in record["rows"] if row["part"] == part]
     lines.append("\n### Differences from peers and from the true equations\n")
+    lines.append("| case | quantity | value |\n|---|---|---|")
     for row in record["rows"]:
         for what, value in row["checked"].items():
-            lines.append(f"- {row['case']}: {what} {value:.2g}")
+            lines.append(f"| {row['case']} | {what} | {value:.2g} |")
     lines.append("\n### Profiles\n")
-    lines.append("The three functions that take the largest share of the time of each case.\n")
+    lines.append("The three functions that take the largest share of the time of each case:\n")
+    lines.append("| case | functions |\n|---|---|")
     for row in record["rows"]:
         if row["hot_spots"]:
             spots = ", ".join(f"`{spot}`" for spot in row["hot_spots"])
-            lines.append(f"- {row['case']}: {spots}")
+            lines.append(f"| {row['case']} | {spots} |")
     return "\n".join(lines) + "\n"
 
 
