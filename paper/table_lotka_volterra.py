@@ -1,4 +1,4 @@
-"""Predators and prey with forcing in time. [tab:lv_results_streamlined]"""
+"""Predators and prey with time-dependent forcing. [tab:lv_results_streamlined]"""
 
 from typing import Literal
 

@@ -1,4 +1,4 @@
-"""An epidemic with forcing in time and state. [tab:sir_results_streamlined]"""
+"""An epidemic with forcing that depends on time and state. [tab:sir_results_streamlined]"""
 
 from typing import Literal
 

@@ -1,7 +1,5 @@
-"""Child processes that are forked with all modules loaded, so that a trial takes little time.
-
-A command in such a child handles signals and writes streams as in a process of its own.
-"""
+"""Child processes that are forked with all modules loaded, so that a trial takes little time. A
+command in a child handles signals and streams as in a new process."""
 
 import os
 import resource
@@ -16,7 +14,7 @@ from typing import final
 from torture._attack import Broken
 from torture._limits import WALL_FACTOR
 
-POLL = 0.002  # wall seconds between looks at a child
+POLL = 0.002  # wall seconds between checks of a child
 _FAULT = 70  # exit code of a child whose action raises an exception
 
 
@@ -77,7 +75,7 @@ class Child:
             time.sleep(POLL)
 
     def kill(self, number: int) -> None:
-        """Send a signal. A child that has ended stays as it is."""
+        """Send a signal, unless the child has ended."""
         os.kill(self.pid, number)
 
     def end(self) -> Ended:
@@ -96,14 +94,14 @@ class Child:
 
 
 def default_signals() -> None:
-    """Handle signals as in a new process of a terminal."""
+    """Handle signals as a new process in a terminal does."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGXCPU, signal.SIGPROF):
         signal.signal(number, signal.SIG_DFL)
 
 
 def limit_cpu(seconds: float) -> None:
-    """Let this process end with SIGXCPU after these seconds of CPU."""
+    """End this process with SIGXCPU after these seconds of CPU."""
     resource.setrlimit(resource.RLIMIT_CPU, (int(seconds) + 1, int(seconds) + 2))
 
 

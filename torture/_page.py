@@ -44,9 +44,9 @@ def statements(entries: Sequence[dict[str, Any]]) -> str:
     return f"""
 ## Statistical promises
 
-Some statements are promised to be true with a probability. A binomial test compares how often they
-were true with this probability. The promise is broken, and counts as a failure, if the p-value is
-below {SIGNIFICANCE:g}. The systems are random, and each contributes one case of a statement.
+Some statements must be true with a given probability. A binomial test compares this probability
+with the share of random systems for which the statement was true. A p-value below {SIGNIFICANCE:g}
+counts as a failure.
 
 {lines}
 """

@@ -9,7 +9,7 @@ import numpy as np
 _NAMES = ("x", "y", "z")
 _LARGEST = 5.0  # trajectories beyond this value are discarded
 _MOTION = 0.2  # smallest standard deviation of a state
-_LARGEST_STEP = 0.2  # largest change of a state between rows, which rows resolve
+_LARGEST_STEP = 0.2  # maximum change of a state between rows
 
 
 @final
@@ -38,7 +38,7 @@ class Term:
 @final
 @dataclass(frozen=True)
 class RandomSystem:
-    """Equations, each with coefficients of terms, and clean runs from random starts."""
+    """Equations, as coefficients of terms, and clean runs from random initial states."""
 
     equations: tuple[dict[Term, float], ...]
     library: str
@@ -64,12 +64,12 @@ class RandomSystem:
         )
 
     def noisy(self, level: float, rng: np.random.Generator) -> list[np.ndarray]:
-        """Return the runs with noise in shares of each state's standard deviation."""
+        """Return the runs with noise relative to the standard deviation of each state."""
         scale = level * np.concatenate(self.paths).std(axis=0)
         return [path + scale * rng.standard_normal(path.shape) for path in self.paths]
 
     def more_runs(self, starts: np.ndarray) -> list[np.ndarray]:
-        """Return clean runs from other starts."""
+        """Return clean runs from other initial states."""
         return [_path(self.equations, start, self.times) for start in starts]
 
     def dataset(self, paths: Any) -> Any:
@@ -83,7 +83,7 @@ class RandomSystem:
 def random_system(
     rng: np.random.Generator, *, states: int | None = None, runs: int = 4, rows: int = 121
 ) -> RandomSystem:
-    """Return a system of one to three states whose trajectories are bounded and move."""
+    """Return a system of one to three states with bounded trajectories that are not constant."""
     n = int(rng.integers(1, 4)) if states is None else states
     while True:
         library = str(rng.choice(["poly(2)", "poly(3)", "poly(2) + fourier(1)"]))
@@ -99,7 +99,7 @@ def random_system(
 
 
 def _stays(equations: tuple[dict[Term, float], ...], states: np.ndarray, times: np.ndarray) -> bool:
-    """Return whether trajectories stay within the bounds, with a coarse method that saves time."""
+    """Return whether trajectories stay within the bounds, by a fast and coarse method."""
     step = float(times[-1]) / 50
     for _ in range(50):
         middle = states + step / 2 * _rates(equations, states)
@@ -110,7 +110,7 @@ def _stays(equations: tuple[dict[Term, float], ...], states: np.ndarray, times: 
 
 
 def _moves(paths: list[np.ndarray]) -> bool:
-    """Return whether all states move, and are resolved by the rows."""
+    """Return whether no state is constant, and all changes between rows are small enough."""
     steps = max(np.abs(np.diff(path, axis=0)).max() for path in paths)
     return bool(np.concatenate(paths).std(axis=0).min() > _MOTION and steps < _LARGEST_STEP)
 
@@ -128,7 +128,7 @@ def _terms(states: int, library: str) -> list[Term]:
 
 
 def _equation(i: int, terms: list[Term], rng: np.random.Generator) -> dict[Term, float]:
-    """One to three random terms, and in half of the equations a linear term that damps."""
+    """Return one to three random terms, with a damping term in half of the cases."""
     chosen = rng.choice(len(terms), int(rng.integers(1, 4)), replace=False)
     row = {terms[k]: float(rng.uniform(0.2, 2.0) * rng.choice([-1, 1])) for k in chosen}
     if rng.random() < 0.5:
@@ -144,7 +144,7 @@ def _rates(equations: tuple[dict[Term, float], ...], states: np.ndarray) -> np.n
 def _path(
     equations: tuple[dict[Term, float], ...], start: np.ndarray, times: np.ndarray
 ) -> np.ndarray:
-    """Return the trajectory, which is shorter than the times if it leaves the bounds."""
+    """Return the trajectory, or its part within the bounds."""
     from scipy.integrate import solve_ivp
 
     def leaves(_: float, x: np.ndarray) -> float:

@@ -1,4 +1,4 @@
-"""Commands whose complete results are known, to compare with those of a command that failed."""
+"""Commands with known results, for comparison with the results of a command that failed."""
 
 import functools
 import os
@@ -28,12 +28,12 @@ COMMANDS = {
     "generate": "generate lotka-volterra --runs 3 --out out/g.csv",
     "save": "",
 }
-"""Arguments of commands that write into the folder `out`; `save` is a call of Python."""
+"""Arguments of commands that write into the folder `out`; `save` is a function call."""
 
 _MODEL = "out/m.orthoreg"
 OLD = b"an old file\n"
 _STEP = 0.05  # time between rows
-_CPU_FACTOR = 20.0  # CPU seconds of a command that is attacked, relative to its own
+_CPU_FACTOR = 20.0  # CPU seconds of an attacked command, relative to those of the command alone
 _CPU_LEAST = 5.0  # CPU seconds
 _START_SECONDS = 20.0  # CPU seconds that the imports of a new process may take
 _TEMPORARY = re.compile(r"\..*\.[0-9a-f]{8}\.part")
@@ -64,7 +64,7 @@ class Work:
         return _CPU_LEAST + _CPU_FACTOR * self.seconds
 
     def prepare(self, folder: Path) -> None:
-        """Write the input of the command into a folder, and old files in place of its results."""
+        """Write the input of the command into a folder, with old files instead of its results."""
         write_inputs(folder)
         for name in self.files:
             if not (folder / "out" / name).exists():
@@ -113,7 +113,8 @@ class Work:
         return Child(action, streams or folder, self.limit + _START_SECONDS * is_new)
 
     def check(self, folder: Path, ended: Ended) -> None:
-        """Raise `Broken` unless every file is complete, and the exit code and messages say so."""
+        """Raise `Broken` unless every file is complete, and the exit code and messages
+        are correct."""
         files = {path.name: path.read_bytes() for path in (folder / "out").iterdir()}
         for name in self.files:
             if files.get(name) not in (OLD, self.files[name]):
@@ -129,7 +130,8 @@ class Work:
             raise Broken(f"{self.name}: {ended.code}, {ended.err[-400:]}")
 
     def check_refusal(self, folder: Path, ended: Ended) -> None:
-        """Raise `Broken` unless the command succeeded, or changed no file halfway and says why."""
+        """Raise `Broken` unless the command succeeded, or explained its failure and left complete
+        files."""
         self.check(folder, ended)
         lines = [line for line in ended.err.splitlines() if line.startswith("error: ")]
         if ended.code not in (0, 2) or (ended.code == 2 and len(lines) != 1):
@@ -146,7 +148,7 @@ def run(name: str) -> int:
 
 
 def _save() -> int:
-    """Save a model as `orthoreg` would in a command of its own."""
+    """Save a model in a separate command, as `orthoreg` does."""
     import orthoreg as og
     from orthoreg.cli import exit_code
 
@@ -182,7 +184,7 @@ def work(name: str) -> Work:
     with tempfile.TemporaryDirectory() as place, _inside(Path(place)):
         write_inputs(Path())
         seconds, code, errors = 0.0, 0, StringIO()
-        for _ in range(2):  # the second call has all modules
+        for _ in range(2):  # the modules are loaded in the second call
             started = time.process_time()
             with redirect_stdout(StringIO()), redirect_stderr(errors):
                 code = run(name)

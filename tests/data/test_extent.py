@@ -112,7 +112,7 @@ def test_noise_decides_where_a_variable_has_one_sign():
     signed = extent.signed(points, np.array([0.2, 0.0, 0.2, 0.2]))
     assert_array_equal(signed.low, [0.0, -0.1, 0.2, -5.0])
     assert_array_equal(signed.high, [3.0, 3.0, 4.0, 0.0])
-    assert_array_equal(signed.sample, [*points, *points])  # both columns have a value beyond zero
+    assert_array_equal(signed.sample, [*points, *points])  # the values of both columns exceed zero
     kept = signed.with_signs(points + [[-9.0], [9.0]])
     assert_array_equal(kept, [[0.0, -9.1, 0.0, -14.0], [12.0, 12.0, 13.0, 0.0]])
 

@@ -20,7 +20,7 @@ def smaller(first, *second):
 
 
 def from_one(text):
-    """Convert z[3], counted from one, to z[2]; ranges and other brackets do not change."""
+    """Replace z[3], counted from one, by z[2], and keep ranges and other brackets."""
     return re.sub(r"(\w)\[(\d+)\]", lambda found: f"{found[1]}[{int(found[2]) - 1}]", text)
 
 

@@ -48,7 +48,7 @@ def test_a_constant_follows_from_a_sum_and_another_place(measured, tmp_path):
 
 
 def test_a_relation_of_sums_holds(measured):
-    """Two constants give three coefficients, the third being their sum."""
+    """Two constants give three coefficients, one of which is their sum."""
     model = fitted(measured, {"c": "-(e + a)*c + a*p", "p": "e*c - 0.7*p"})
     names = list(model.feature_names_)
     c, p = names.index("c"), names.index("p")

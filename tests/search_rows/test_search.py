@@ -104,7 +104,7 @@ def test_elimination_by_updates_is_the_plain_one(seed, terms, equation):
 
 
 def test_elimination_stays_right_over_many_updates():
-    """More terms are removed than between two computations of the inverse."""
+    """The search removes so many terms that the inverse is computed again."""
     moments = moments_of(3, 50, rows=400)
     quick = elimination(moments, np.arange(50), 0)
     assert [len(one) for one in quick] == list(range(50, -1, -1))

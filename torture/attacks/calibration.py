@@ -1,4 +1,4 @@
-"""Statements with a probability, on random systems that no setting was chosen on."""
+"""Calibration of probabilities, on random systems that were not used to choose settings."""
 
 from pathlib import Path
 from typing import Any
@@ -35,8 +35,8 @@ def _held_out_error(model: Any, system: RandomSystem, rng: np.random.Generator) 
 
 @attack("calibration", trials=500, seconds=60.0, share=3.0)
 def verdicts(rng: np.random.Generator, folder: Path) -> Cases:
-    """Equations that are called explained predict derivatives of clean runs from other starts
-    within 5%, for libraries that may lack terms, in 99% of the systems without noise."""
+    """Equations with the verdict `explained` predict the derivatives of clean runs from other
+    initial states within 5%, in 99% of systems without noise. The library may lack terms."""
     system = random_system(rng)
     model, _, summary = _fit(system, str(rng.choice(_LIBRARIES)), 0.0, rng)
     if summary.verdict.code != "explained":
@@ -48,7 +48,7 @@ def verdicts(rng: np.random.Generator, folder: Path) -> Cases:
 @attack("calibration", trials=500, seconds=60.0, share=3.0)
 def intervals(rng: np.random.Generator, folder: Path) -> Cases:
     """With noise and a complete library, 95% of the intervals of models with the true terms contain
-    the true value, and terms are true as often as their probability says."""
+    the true value, and the share of true terms equals their probability."""
     system = random_system(rng)
     level = float(rng.choice([0.01, 0.02, 0.05]))
     model, _, summary = _fit(system, system.library, level, rng)
@@ -79,7 +79,7 @@ def intervals(rng: np.random.Generator, folder: Path) -> Cases:
 @attack("calibration", trials=200, seconds=120.0, share=3.0)
 def proposals(rng: np.random.Generator, folder: Path) -> Cases:
     """`explain` proposes nothing for 95% of the complete libraries, and 95% of the accepted
-    proposals improve the equations on clean runs from other starts."""
+    proposals improve the equations for clean runs from other initial states."""
     system = random_system(rng, states=int(rng.integers(1, 3)))
     level = float(rng.choice([0.0, 0.01]))
     if rng.random() < 0.5:
@@ -101,8 +101,8 @@ def proposals(rng: np.random.Generator, folder: Path) -> Cases:
 
 @attack("calibration", trials=10_000)
 def penalty_bounds(rng: np.random.Generator, folder: Path) -> None:
-    """The overlap of the residual with the terms is below the bound of the certificate, and the
-    certificate is what another solver and the rows give, without linearly dependent terms."""
+    """The overlap of the residual with the terms is below the bound of the certificate, and an
+    independent computation gives the same certificate."""
     from orthoreg.diagnostics import certify
     from orthoreg.solving import Exact, Moments, Regularization
 
@@ -123,7 +123,7 @@ def penalty_bounds(rng: np.random.Generator, folder: Path) -> None:
     w, residual = result.coefficients[0], psi @ result.weights[:, 0]
     observed = float(((phi.T @ residual / rows) ** 2).sum())
     bound_of_rows = _symbolic_objective(independent, y[:, 0], mu) / lam
-    highest = bound_of_rows * (1 + 1e-6) + 1e-18 * size  # rounding
+    highest = bound_of_rows * (1 + 1e-6) + 1e-18 * size  # rounding error
     if not (bound.assumption_holds and bound.holds and observed <= highest):
         raise Broken(f"{bound}, from rows {observed:g} <= {bound_of_rows:g}")
     reached = float(((y[:, 0] - phi @ w - residual) ** 2).mean()) + mu * float(np.abs(w).sum())

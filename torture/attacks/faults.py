@@ -54,7 +54,7 @@ def standard_streams(rng: np.random.Generator, folder: Path) -> None:
 
 @attack("faults", trials=200, prepare=_model)
 def limited_files(rng: np.random.Generator, folder: Path) -> None:
-    """If a file cannot grow, as on a full disk, an existing model stays as it was."""
+    """If a file cannot grow, as on a full disk, an existing model file does not change."""
     import orthoreg as og
 
     path = folder / "m.orthoreg"

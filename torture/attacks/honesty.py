@@ -26,7 +26,8 @@ def _fit(data: Any, library: str | None = None) -> tuple[Any, str]:
 
 
 def _same_equations(model: Any, other: Any, tolerance: float, what: str, unit: float = 1.0) -> None:
-    """Refuse other terms, and coefficients that differ relative to the largest of an equation."""
+    """Raise `Broken` if the terms differ, or coefficients relative to the largest of an
+    equation."""
     w, expected = unit * model.coefficients_, other.coefficients_
     if ((w != 0) != (expected != 0)).any():
         raise Broken(f"{what}: {model.equations()} instead of {other.equations()}")
@@ -67,8 +68,8 @@ def jumping_states(rng: np.random.Generator, folder: Path) -> None:
 
 @attack("honesty", trials=100, seconds=60.0)
 def dependent_states(rng: np.random.Generator, folder: Path) -> None:
-    """With a copy, a multiple or a constant beside the states, equations that are called explained
-    still give the derivatives."""
+    """If a column is a copy or a multiple of a state, or constant, equations with the verdict
+    `explained` still predict the derivatives."""
     system = random_system(rng, states=int(rng.integers(1, 3)))
     level, weight = 0.0, float(rng.uniform(-3.0, 3.0))
     kind = str(rng.choice(["copy", "multiple", "sum", "constant"]))
@@ -96,8 +97,8 @@ def dependent_states(rng: np.random.Generator, folder: Path) -> None:
 
 @attack("honesty", trials=100, seconds=60.0)
 def damaged_runs(rng: np.random.Generator, folder: Path) -> None:
-    """Gaps inside runs change neither the terms nor the verdict, and constants by less than 1%.
-    Runs of one row are refused by name."""
+    """Gaps inside runs change neither the terms nor the verdict, and the constants by less than 1%.
+    Runs of one row are refused."""
     system = random_system(rng)
     times, paths = [], []
     for path in system.paths:
@@ -117,8 +118,8 @@ def damaged_runs(rng: np.random.Generator, folder: Path) -> None:
 
 @attack("honesty", trials=100, seconds=60.0)
 def number_formats(rng: np.random.Generator, folder: Path) -> None:
-    """Single precision, integer nanoseconds and seconds since 1970 give the same terms, and
-    constants within the rounding of the numbers."""
+    """With single precision, or times as integer nanoseconds or seconds since 1970, the terms are
+    the same, and the constants differ only by rounding errors."""
     system = random_system(rng, states=2)
     full, _ = _fit(system.dataset(system.paths), system.library)
     times = np.round(system.times, 9)
@@ -138,8 +139,8 @@ def number_formats(rng: np.random.Generator, folder: Path) -> None:
 
 @attack("honesty", trials=50, seconds=120.0)
 def chaos(rng: np.random.Generator, folder: Path) -> None:
-    """The Lorenz system with random constants has the right terms if it is called explained, and
-    a forecast far beyond the data states until when it is reliable."""
+    """For the Lorenz system with random constants, equations with the verdict `explained` have the
+    true terms, and simulations far beyond the data state the time up to which they are reliable."""
     from scipy.integrate import solve_ivp
 
     s, r, b = rng.uniform(8, 12), rng.uniform(26, 40), rng.uniform(2.2, 3.0)
@@ -177,8 +178,8 @@ def extreme_sizes(rng: np.random.Generator, folder: Path) -> None:
 
 @attack("honesty", trials=2000)
 def singular_problems(rng: np.random.Generator, folder: Path) -> None:
-    """Singular quadratic problems with an L1 norm and bounds are solved as well as by SciPy's
-    L-BFGS-B on positive and negative parts, or the duality gap states the difference."""
+    """Singular quadratic problems with an L1 norm and bounds are solved as accurately as by SciPy's
+    L-BFGS-B, or the duality gap bounds the difference."""
     from scipy.optimize import minimize
 
     from orthoreg.solving import Bounds, QuadraticProblem

@@ -19,9 +19,9 @@ _WRITER_SECONDS = 5.0  # CPU seconds that a writer may take
 
 @attack("faults", trials=200, seconds=60.0, share=3.0)
 def killed_commands(rng: np.random.Generator, folder: Path) -> None:
-    """After SIGKILL, SIGTERM or SIGINT at a random moment of fit, explain, report, refine,
-    simulate, export, generate or save, each file is the old or the new one, and nothing is printed
-    but one sentence. The same command then gives the same bytes as without the signal."""
+    """After SIGKILL, SIGTERM or SIGINT at a random moment of a command, each file is either the
+    complete old or the complete new one, and at most one sentence is printed. If the command is
+    repeated, it gives the same bytes as without the signal."""
     task, number = random_work(rng), int(rng.choice(_SIGNALS))
     task.prepare(folder)
     ended = _killed(task, folder, number, rng)
@@ -37,7 +37,7 @@ def killed_commands(rng: np.random.Generator, folder: Path) -> None:
 
 
 def _killed(task: Work, folder: Path, number: int, rng: np.random.Generator) -> Ended:
-    """Kill a command after some seconds of CPU, or when it has changed some names of files."""
+    """Kill a command after some CPU seconds, or after it has changed some file names."""
     is_new, out, changes = rng.random() < _NEW_PROCESSES, folder / "out", 0
     seconds = rng.uniform(0, 1.2 * task.seconds + _START_SECONDS * is_new)
     last = int(rng.integers(1, 3 * len(task.files))) if rng.random() < 0.5 else None
@@ -63,8 +63,9 @@ def _names(folder: Path) -> set[tuple[str, int]]:
 
 @attack("faults", trials=100, seconds=60.0)
 def two_writers(rng: np.random.Generator, folder: Path) -> None:
-    """Of two processes that write the same files, each file is written completely by one of them,
-    and no temporary file is left. A third process that reads meanwhile sees complete files."""
+    """If two processes write the same files, each file is written completely by one of them, and no
+    temporary file remains. A third process that reads the files at the same time sees complete
+    files."""
     task = random_work(rng)
     task.prepare(folder)
     writers = [task.start(folder, streams=folder / name) for name in ("first", "second")]
@@ -85,8 +86,8 @@ def two_writers(rng: np.random.Generator, folder: Path) -> None:
 
 @attack("faults", trials=100)
 def two_models(rng: np.random.Generator, folder: Path) -> None:
-    """Of two processes that save different models to one file again and again, one of which may be
-    killed, the file always is one of the two models."""
+    """If two processes repeatedly save different models to one file, and one of them may be killed,
+    the file is always one of the two models."""
     import orthoreg as og
 
     task = work("refine")

@@ -1,4 +1,4 @@
-"""Model files: damaged bytes, and manifests and arrays that were changed and signed again."""
+"""Model files with damaged bytes, or with changed content and a valid checksum."""
 
 import contextlib
 import copy

@@ -1,4 +1,5 @@
-"""Memory, disks, folders and terminals that are too small, and environments that lack variables."""
+"""Too little memory or disk space, folders without write access, narrow terminals, and environments
+without variables."""
 
 import os
 import pty
@@ -19,7 +20,7 @@ from torture._works import random_work, work
 
 _GIGABYTES = (1, 2)  # address spaces of new processes
 _MORE_MEMORY = 300 << 20  # bytes that a forked process may reserve, at most
-_PAGE = 4096  # bytes
+_PAGE = 4096  # size in bytes
 _NOBODY = 65534  # user and group without rights
 _WIDTHS = (1, 10, 20, 40, 80)  # columns of terminals
 _ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
@@ -43,9 +44,9 @@ _VARIABLES: dict[str, tuple[str | None, ...]] = {
 
 @attack("faults", trials=200, seconds=60.0)
 def limited_memory(rng: np.random.Generator, folder: Path) -> None:
-    """With an address space of 1 or 2 GB, a command gives the usual bytes. With little more than
-    it has at its start, it may say in one sentence that there is not enough memory, and each file
-    is the old or the new one."""
+    """With an address space of 1 or 2 GB, a command gives the usual result. With less, it may
+    report in one sentence that the memory is not sufficient. Each file is then either the old or
+    the new one."""
     task, is_new = random_work(rng), bool(rng.random() < 0.2)
     task.prepare(folder)
     if is_new:
@@ -63,8 +64,8 @@ def limited_memory(rng: np.random.Generator, folder: Path) -> None:
 
 @attack("faults", trials=200, seconds=60.0)
 def full_disks(rng: np.random.Generator, folder: Path) -> None:
-    """If the disk is full or files cannot grow, a command says so in one sentence that names the
-    file, and each file is the old or the new one."""
+    """If the disk is full or files cannot grow, a command reports this in one sentence that names
+    the file. Each file is either the old or the new one."""
     task = random_work(rng)
     sizes = [len(content) for content in task.files.values()]
     if rng.random() < 0.5 or os.geteuid() != 0:
@@ -87,7 +88,7 @@ def full_disks(rng: np.random.Generator, folder: Path) -> None:
 
 @contextmanager
 def _disk(folder: Path, size: int) -> Iterator[None]:
-    """Provide a disk of some bytes, mounted on a new folder."""
+    """Provide a disk of this size, mounted on a new folder."""
     folder.mkdir()
     command = ["mount", "-t", "tmpfs", "-o", f"size={size}", "torture", str(folder)]
     is_mounted = subprocess.run(command, capture_output=True).returncode == 0
@@ -100,8 +101,8 @@ def _disk(folder: Path, size: int) -> Iterator[None]:
 
 @attack("faults", trials=200, seconds=60.0)
 def read_only_folders(rng: np.random.Generator, folder: Path) -> None:
-    """In a folder without the right to write, or with a folder in place of a file, a command says
-    so in one sentence that names the place, and each file is the old or the new one."""
+    """If a folder is write-protected, or a folder has the name of the file, a command reports this
+    in one sentence that names the path. Each file is either the old or the new one."""
     task, out = random_work(rng), folder / "out"
     task.prepare(folder)
     place = out
@@ -124,7 +125,7 @@ def read_only_folders(rng: np.random.Generator, folder: Path) -> None:
 
 
 def _without_rights() -> None:
-    """Become a user who owns nothing, unless this process is one already."""
+    """Change to a user without rights, unless this process belongs to one."""
     if os.geteuid() == 0:
         os.setgroups([])
         os.setgid(_NOBODY)
@@ -133,13 +134,13 @@ def _without_rights() -> None:
 
 @attack("faults", trials=150, seconds=60.0)
 def bare_environments(rng: np.random.Generator, folder: Path) -> None:
-    """Without a home, with any locale, terminal, time zone or setting of Python, a command gives
-    the same bytes."""
+    """Without a home folder, and with any locale, terminal, time zone or Python setting, a command
+    gives the same bytes."""
     task = random_work(rng)
     task.prepare(folder)
     chosen = {name: values[rng.integers(len(values))] for name, values in _VARIABLES.items()}
     environment = {name: value for name, value in chosen.items() if value is not None}
-    # kernels of BLAS differ in the last digits
+    # BLAS kernels differ in the last digits
     kept = [name for name in os.environ if name in ("PATH", "PYTHONPATH") or "BLAS" in name]
     environment |= {name: os.environ[name] for name in kept}
     ended = task.start(folder, is_new=True, environment=environment).end()
@@ -150,8 +151,8 @@ def bare_environments(rng: np.random.Generator, folder: Path) -> None:
 
 @attack("faults", trials=200, seconds=60.0)
 def narrow_terminals(rng: np.random.Generator, folder: Path) -> None:
-    """In a terminal of any width, from one column, a command gives the same bytes, and a fit prints
-    its complete equations."""
+    """In a terminal of any width, a command writes the same bytes to files, and a fit prints
+    complete equations."""
     task = work("fit") if rng.random() < 0.3 else random_work(rng)
     task.prepare(folder)
     master, slave = pty.openpty()
@@ -179,7 +180,7 @@ def narrow_terminals(rng: np.random.Generator, folder: Path) -> None:
 
 
 def _read(master: int, printed: list[bytes]) -> None:
-    """Read all output of a terminal, until no process has it open."""
+    """Read all output of a terminal until it is closed."""
     try:
         while block := os.read(master, 1 << 16):
             printed.append(block)
@@ -191,8 +192,8 @@ def _read(master: int, printed: list[bytes]) -> None:
 
 @attack("faults", trials=150, seconds=60.0)
 def failing_outputs(rng: np.random.Generator, folder: Path) -> None:
-    """With closed or full standard streams, or a reader that has gone, a command ends with a
-    documented exit code, and each file is the old or the new one."""
+    """With closed or full standard streams, or a reader that has ended, a command ends with a
+    documented exit code. Each file is either the old or the new one."""
     task, is_new = random_work(rng), bool(rng.random() < 0.2)
     task.prepare(folder)
     closed = [number for number in (0, 1, 2) if rng.random() < 0.3]
