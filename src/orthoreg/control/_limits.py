@@ -19,11 +19,8 @@ MAX_SUBSTEPS = 64  # between two measurements
 TUNING_ROWS = 1500  # number of rows whose likelihood determines the disturbance
 DISTURBANCE_SHARES = (0.0, 1e-3, 3e-3, 1e-2, 3e-2, 0.1, 0.3, 1.0, 3.0)
 """Candidate shares of a state's range that the disturbance adds over a run, the same for all
-states.
-"""
+states."""
 DISTURBANCE_FACTORS = (0.1, 0.3, 3.0)
-"""Candidate factors for the share of a single state.
-
-The likelihood is flat within a factor of about 2.
-"""
+"""Candidate factors for the share of a single state. The likelihood is flat within a factor of
+about 2."""
 MIN_NOISE = 1e-6  # share of a state's range; without noise, the covariance would become singular

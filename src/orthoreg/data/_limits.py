@@ -2,38 +2,27 @@
 
 CLEAN = 1e-3
 """Noise, in standard deviations of a state, below which estimated derivatives are accurate
-enough.
-"""
+enough."""
 
 CLEAR = 0.1
 """Noise of plain second differences of a position, in standard deviations of the acceleration,
-below which an estimated acceleration is accurate enough.
-"""
+below which an estimated acceleration is accurate enough."""
 
 PLAN_ROWS = 20_000
-"""Maximum number of rows, in whole runs, for decisions on noise, windows and the residual.
-
-The relative error of a variance is then 1%, sqrt(2 / N).
-"""
+"""Maximum number of rows, in whole runs, for decisions on noise, windows and the residual. The
+relative error of a variance is then 1%, sqrt(2 / N)."""
 
 BRIDGE_ROWS = 5
-"""Number of smoothed rows on each side of values at the limit of a sensor.
-
-The values beyond the limit follow from lines through these rows.
-"""
+"""Number of smoothed rows on each side of values at the limit of a sensor. The values beyond the
+limit follow from lines through these rows."""
 
 ORDER_DIGITS = 9
-"""Significant digits of the distances by which runs are ordered.
-
-A change of units affects only later digits. Mirrored runs have equal distances to these digits and
-are ordered by their values.
-"""
+"""Significant digits of the distances by which runs are ordered. A change of units affects only
+later digits. Mirrored runs have equal distances to these digits and are ordered by their values."""
 
 MAP_NOISE_ROWS = 3_000
-"""Number of rows from which the noise of a map is estimated.
-
-The relative error of a variance is then 3%.
-"""
+"""Number of rows from which the noise of a map is estimated. The relative error of a variance is
+then 3%."""
 
 MAX_ORDER = 4
 """Maximum order of the equations of positions. Noise grows with each derivative."""
@@ -41,42 +30,33 @@ MAX_ORDER = 4
 RADIAN_ROWS = 16.0
 """Number of rows in which a state should move by its standard deviation: 100 rows per period of a
 sine. If there are more rows, trajectory segments are proportionally longer, so that they contain as
-much motion.
-"""
+much motion."""
 
 GAP = 10.0
-"""Multiple of each neighbouring time step above which a step is a gap.
-
-Random sampling times have no step ten times as long as each of the ten steps next to it.
-"""
+"""Multiple of each neighbouring time step above which a step is a gap. Random sampling times have
+no step ten times as long as each of the ten steps next to it."""
 
 EQUAL_MAP_STEPS = 1e-3
 """Maximum relative difference of the time steps of a map. Times in files are rounded."""
 
 BURST = 20
-"""Minimum mean number of rows of the parts into which a run is cut.
-
-Shorter parts are bursts of samples, not separate recordings.
-"""
+"""Minimum mean number of rows of the parts into which a run is cut. Shorter parts are bursts of
+samples, not separate recordings."""
 
 NARROWEST = 3.5
 """Minimum number of samples in half a window. Fewer do not resolve the derivative of a test
 function."""
 
 WIDEST = 0.2
-"""Maximum half-width, as a share of the median run.
-
-A run then has several windows with little overlap.
-"""
+"""Maximum half-width, as a share of the median run. A run then has several windows with little
+overlap."""
 
 WINDOW_NOISE = 1e-6
 """Share of noise in the integrals over windows below which wider windows are not needed."""
 
 FAST_SHARE = 0.35
-"""Half-width of the narrow windows relative to the best half-width.
-
-Narrow windows resolve motion that is fast within the best windows.
-"""
+"""Half-width of the narrow windows relative to the best half-width. Narrow windows resolve motion
+that is fast within the best windows."""
 
 WIDTH_RATIO = 1.35
 """Ratio of successive half-widths in the search."""
@@ -90,18 +70,15 @@ SUBSAMPLE_BLOCKS = 16
 """Number of blocks of consecutive runs from which that subsample is taken."""
 
 EXTENT_SAMPLE = 2**17
-"""Maximum number of rows that an extent keeps.
-
-The standard error of a quantile is then 0.14% of the rows.
-"""
+"""Maximum number of rows that an extent keeps. The standard error of a quantile is then 0.14% of
+the rows."""
 
 MIN_RELATIVE_VARIANCE = 1e-8
 """Share of the largest variance below which a direction has no extent."""
 
 ROUNDING = 1e-12
 """Share of a variable's magnitude below which its range is rounding, for example in means over
-windows.
-"""
+windows."""
 
 SAMPLE_SIZES = (5_000, PLAN_ROWS, 2**15)
 """Sizes of subsamples that fits use. The first pass over chunks collects them; any other size needs
@@ -148,10 +125,8 @@ BRIDGED_STEPS = 3.5
 
 CROSSING_DISTANCE = 0.25
 """Distance from the mean, in standard deviations of a state, that a crossing must reach, so that
-noise does not count as a crossing.
-"""
+noise does not count as a crossing."""
 
 LEAST_RELATION_STD = 1e-3
 """Minimum standard deviation of a constant around its relation to covariates, in standard
-deviations over all runs, so that a run may still contradict the relation.
-"""
+deviations over all runs, so that a run may still contradict the relation."""

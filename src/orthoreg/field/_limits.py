@@ -1,10 +1,8 @@
 """Decisive constants of this package, each with a unit and a reason."""
 
 ROWS_PER_LANDMARK = 10
-"""Minimum number of training rows per landmark.
-
-With more landmarks, the region would follow individual rows.
-"""
+"""Minimum number of training rows per landmark. With more landmarks, the region would follow
+individual rows."""
 
 INSIDE_QUANTILE = 0.95
 """Fraction of the rows of a left-out run that should be inside the region of the other runs."""
@@ -23,8 +21,7 @@ SHARPNESS = 4.0
 
 FARTHEST = 1e6
 """Maximum distance along a variable. Larger distances are clipped, so that squares do not
-overflow.
-"""
+overflow."""
 
 GATE_PARTS = 5
 """Number of parts of the data. The gate treats each part as unseen in turn."""

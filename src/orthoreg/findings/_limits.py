@@ -12,8 +12,7 @@ GOOD_ERROR = 0.05
 FAIR_ERROR = 0.2
 """Maximum relative error of a derivative (beyond noise), or of the motion along trajectory
 segments, of an equation that explains it roughly. If the total error is larger but within the
-noise, the equation is called noise-limited.
-"""
+noise, the equation is called noise-limited."""
 GOOD_FORECAST_ERROR = 0.1
 """Maximum relative error of the states over whole runs for forecasts that are called good."""
 POOR_FORECAST_ERROR = 0.3
@@ -22,17 +21,13 @@ FAILED_FORECAST_SHARE = 0.25
 """Minimum share of forecasts that end early for the verdict that forecasts fail."""
 NOISE_MARGIN = 1.4
 """Multiple of the noise standard deviation of a derivative up to which noise may be the cause of an
-error.
-"""
+error."""
 MAX_DETECTABLE_MISFIT = 0.2
-"""Maximum size of the smallest detectable misfit, as a share of a state's motion.
-
-If only larger misfits are detectable, an equation is limited by noise.
-"""
+"""Maximum size of the smallest detectable misfit, as a share of a state's motion. If only larger
+misfits are detectable, an equation is limited by noise."""
 ROUNDING_MISFIT = 5e-4
 """Share of a state's motion below which a misfit is rounding instead of noise: integrators and
-stored digits round at this level.
-"""
+stored digits round at this level."""
 CONSTANT_RATE = 1e-9
 """Relative change of a state over the whole time below which its rate is rounding."""
 MIN_ROWS = 10
@@ -45,12 +40,10 @@ MIN_TERM_PROBABILITY = 0.5
 """Probability below which the verdict calls a term in use uncertain."""
 SHOWN_TERM_STABILITY = 0.05
 """Minimum stability of an unused term that is shown: the share of resamples, or the weight of the
-sets of terms, that contain it.
-"""
+sets of terms, that contain it."""
 ROUNDING_ERROR = 1e-8
 """Relative error below which errors are rounding, because they are square roots of differences of
-squares.
-"""
+squares."""
 NEGLIGIBLE_OVERLAP = 1e-6
 """Overlap with the terms in use below which a residual counts as orthogonal to them."""
 NOTABLE_RESIDUAL = 0.01
@@ -59,8 +52,7 @@ LIBRARY_SHARE = 0.5
 """Minimum share of a residual that library terms could represent for a note on it."""
 MIN_RIDGE, MAX_RIDGE = 1e-9, 1e3
 """Bounds, in mean squares of a column, on the ridge of the fit when it is reused for held-out
-rows.
-"""
+rows."""
 
 # -- rows to examine ------------------------------------------------------------------------
 MAX_ROWS_MOTION = 4000
@@ -74,21 +66,16 @@ MAX_ROWS_OBSERVED = 2000
 FOLDS = 10
 """Number of folds for held-out rows."""
 MAX_DERIVATIVE_NOISE = 0.5
-"""Maximum noise of given derivatives, in standard deviations of their column.
-
-A larger estimate means that the rows are not in the order of time.
-"""
+"""Maximum noise of given derivatives, in standard deviations of their column. A larger estimate
+means that the rows are not in the order of time."""
 COLLINEAR_EXTENT = 1e-3
 """Singular value, relative to the largest, below which a direction of the variables has no
-slope.
-"""
+slope."""
 
 # -- least squares on held-out rows --------------------------------------------------------
 RANK_TOLERANCE = 1e-10
 """Singular value, relative to the largest, below which terms are linearly dependent on these rows.
-
-For ridge regression: the smallest ridge, in mean squares of a column.
-"""
+For ridge regression: the smallest ridge, in mean squares of a column."""
 UNSEEN_DIRECTION = 1e-13
 """Share of a direction's square in the fitted rows below which these rows do not determine it."""
 
@@ -101,14 +88,13 @@ MAX_NEIGHBOUR_DISTANCE = 0.3
 """Maximum median distance of a row's neighbours, in standard deviations of the columns."""
 MAX_NEIGHBOUR_OFFSET = 0.05
 """Maximum error, in standard deviations of the columns, with which neighbours may predict a row's
-position. The error is larger if all neighbours are on one side, where prediction is extrapolation.
-"""
+position. The error is larger if all neighbours are on one side, where prediction is
+extrapolation."""
 NEIGHBOUR_PARTS = 10
 """Number of parts of the rows. Each part is predicted from the others."""
 MIN_NEIGHBOURS = 16
 """Minimum number of neighbours of a row. With many columns, four for each coefficient of a
-plane.
-"""
+plane."""
 NEIGHBOUR_BLUR = 2.0
 """Distance of neighbours, in noise standard deviations, below which they determine no slope."""
 NEIGHBOUR_RIDGE = 1e-3
@@ -117,16 +103,13 @@ NEAREST_SHARE = 0.25
 """Share of the rows with neighbours that are treated as having close neighbours."""
 UNDETERMINED_SHARE = 0.08
 """Minimum share of a derivative that no function of the columns explains for advice on a missing
-variable.
-"""
+variable."""
 MISSING_VARIABLE_NOISE_FACTOR = 4.0
 """Minimum ratio of this share to the largest relative noise of the states for advice on a missing
-variable.
-"""
+variable."""
 FORCING_NOISE_FACTOR = 0.2
 """Minimum ratio of this share to the largest relative noise of the states for advice on a
-forcing.
-"""
+forcing."""
 FREE_RATE_SHARE = 0.5
 """Unexplained share above which a rate is treated as a further state."""
 DETERMINED_SHARE = 0.2
@@ -137,23 +120,18 @@ IMPROVABLE_ERROR = 0.01
 """Relative error beyond noise above which remedies are tried."""
 MAX_REMAINING_ERROR = 0.5
 """Maximum ratio of the errors with and without a remedy, both beyond noise if the noise is
-known.
-"""
+known."""
 MAX_REMAINING_ERROR_WITH_NOISE = 0.75
 """Maximum ratio of the errors with a larger library and with the present one, both including
-noise.
-"""
+noise."""
 MAX_REMAINING_VARIANCE = 0.3
-"""Maximum share of the unexplained variance that may remain with a forcing.
-
-The alternative explanation is a function of the columns.
-"""
+"""Maximum share of the unexplained variance that may remain with a forcing. The alternative
+explanation is a function of the columns."""
 MAX_RUNS_COMPARED = 50
 """Maximum number of runs in which a coefficient is compared."""
 MAX_REMAINING_VARIATION = 0.2
 """Maximum ratio of the errors with a coefficient per run and with a common one, both beyond
-noise.
-"""
+noise."""
 STRETCHES_PER_RUN = 5
 """Number of stretches of each run, each predicted from the others, when runs are compared."""
 MIN_SHARE_IN_LONG_RUNS = 0.5
@@ -161,10 +139,8 @@ MIN_SHARE_IN_LONG_RUNS = 0.5
 MAX_TERMS_TRIED = 150
 """Maximum number of terms of a larger library that is tried."""
 MAX_TERMS_SELECTED = 40
-"""Maximum number of terms for cross-validation to select from, as in a fit.
-
-Larger libraries are compared with all their terms.
-"""
+"""Maximum number of terms for cross-validation to select from, as in a fit. Larger libraries are
+compared with all their terms."""
 
 # -- forcing -------------------------------------------------------------------------------
 MIN_FORCING_PERIODS = 2.5
@@ -176,10 +152,8 @@ MAX_WAVES = 3
 MAX_WAVE_ERROR_RATIO = 0.9
 """Maximum ratio of the held-out errors with and without one more frequency."""
 FORCING_REMAINING_ERROR = 0.1
-"""Share of the error beyond noise below which a forcing counts as complete.
-
-If neighbours give no answer, only a complete forcing is reported.
-"""
+"""Share of the error beyond noise below which a forcing counts as complete. If neighbours give no
+answer, only a complete forcing is reported."""
 MAX_FREQUENCIES = 500
 """Maximum number of frequencies in the first grid."""
 FREQUENCY_OFFSETS = np.linspace(-1.0, 1.0, 9)
@@ -188,13 +162,10 @@ FREQUENCY_REFINEMENTS = 3
 """Number of finer grids, each with a quarter of the previous step."""
 WAVE_COLLINEARITY = 1e-6
 """Determinant of the moments of cosine and sine, in squared numbers of rows, below which the design
-already contains the wave.
-"""
+already contains the wave."""
 MIN_FORCED_RUNS = 3
-"""Minimum number of runs with the same error at the same time for a forcing to be reported.
-
-The motion of a single run is always a function of time.
-"""
+"""Minimum number of runs with the same error at the same time for a forcing to be reported. The
+motion of a single run is always a function of time."""
 FORCING_BINS = 40
 """Number of time intervals in which a forcing of arbitrary form is averaged over runs."""
 
@@ -204,31 +175,25 @@ MIN_ROWS_PER_TERM = 5
 MIN_SAMPLES_PER_PERIOD = 8
 """Minimum number of rows per period of a state that resolves its derivative."""
 MIN_ROWS_PER_RUN = 6
-"""Minimum number of rows of the median run.
-
-Shorter runs contain little information on how states change.
-"""
+"""Minimum number of rows of the median run. Shorter runs contain little information on how states
+change."""
 LARGE_NOISE = 0.03
 """Minimum noise, in standard deviations of a state, that is reported."""
 LARGE_SLOPE_NOISE = 0.1
 """Minimum relative error of a derivative due to noise that is reported."""
 MIN_NOISE = 0.005
 """Noise, in standard deviations of a state, below which its effect on the derivative is not
-reported.
-"""
+reported."""
 UNRELATED_NOISE = 0.71
-"""Noise, in standard deviations of a state, above which differences of rows show no motion.
-
-Its square is half the variance.
-"""
+"""Noise, in standard deviations of a state, above which differences of rows show no motion. Its
+square is half the variance."""
 
 # -- lag between a position and its velocity -----------------------------------------------
 MIN_LAG_WINDOWS = 20
 """Minimum number of windows for the estimate of a lag."""
 CLEARLY_BETTER = 0.5
 """Ratio of the squared errors of an equation and of a lag below which the equation is preferred and
-no lag is reported.
-"""
+no lag is reported."""
 LAG_EXPLAINED_SHARE = 0.99
 """Minimum share of a velocity's variance that the position explains."""
 LAG_FACTOR_TOLERANCE = 0.03
@@ -255,10 +220,8 @@ have no chaos."""
 JACOBIAN_STEP = 1e-5
 """Step of finite differences for derivatives of the field, in standard deviations of a state."""
 MIN_INITIAL_ERROR = 1e-6
-"""Minimum relative error of initial state and field.
-
-It is assumed even if both appear more accurate.
-"""
+"""Minimum relative error of initial state and field. It is assumed even if both appear more
+accurate."""
 
 # -- dead time of an input -----------------------------------------------------------------
 DEAD_TIMES = 25
@@ -267,7 +230,6 @@ DEAD_TIME_RUNS = 40
 """Maximum number of runs, evenly spaced, on which delays are compared."""
 DEAD_TIME_RADIANS = 6.0
 """Longest delay to try, as a multiple of the time in which the input moves by its standard
-deviation. This is about a period of a sine; longer delays are ambiguous.
-"""
+deviation. This is about a period of a sine; longer delays are ambiguous."""
 DEAD_TIME_SHARE = 0.25
 """Longest delay to try, as a share of the longest run, as in a fit."""

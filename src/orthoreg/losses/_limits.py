@@ -7,17 +7,13 @@ from ..data._limits import PLAN_ROWS as PLAN_ROWS
 # -- derivatives or weak form --------------------------------------------------------------
 COARSE_DERIVATIVE_ERROR = 2e-3
 """Error of a derivative, in root mean squares of the derivative, up to which derivatives of sparse
-samples are usable.
-"""
+samples are usable."""
 MIN_ROWS_WEAK_FORM = 40
-"""Minimum number of rows of the median run.
-
-Shorter runs have too few windows to replace clean derivatives.
-"""
+"""Minimum number of rows of the median run. Shorter runs have too few windows to replace clean
+derivatives."""
 CONSTANT_STATE_CHANGE = 1e-10
 """Relative change of a state over the longest run below which changes are rounding errors and the
-state is constant.
-"""
+state is constant."""
 
 # -- velocities at rest --------------------------------------------------------------------
 REST_SPEED = 0.01
@@ -26,8 +22,7 @@ MIN_ROWS_AT_REST = 5
 """Minimum number of rows of a period of rest."""
 REST_TURNING_TIMES = 3.0
 """Minimum length of a period of rest, as a multiple of the time in which the velocity changes its
-sign.
-"""
+sign."""
 REST_SHARES = (0.002, 0.02, 0.1)
 """Maximum fractions of rest in a window. The first fraction that leaves enough windows is used."""
 MIN_MOVING_WINDOWS = 0.2

@@ -19,8 +19,7 @@ from ._loss import AbstractSegmentLoss, Field, Segments, refuse_map
 
 METHODS = {"euler": (1.0, (), ()), "rk4": (1 / 6, (0.5, 0.5, 1.0), (1 / 3, 1 / 3, 1 / 6))}
 """For each method: weight of the first slope, fractions of the step of the other slopes, and their
-weights.
-"""
+weights."""
 
 
 @part

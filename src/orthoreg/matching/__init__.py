@@ -1,4 +1,4 @@
-"""Constants and initial states from trajectories: matches, scores, intervals, judgement."""
+"""Match constants and initial states to trajectories: matches, scores, intervals, judgement."""
 
 from ._constants import Constants as Constants
 from ._forecasts import forecast_error as forecast_error

@@ -1,4 +1,4 @@
-"""Values at the limit of a sensor, which show only that the state is at or beyond the limit.
+"""Values at the limit of a sensor. They show only that the state is at or beyond the limit.
 
 The likelihood of such a value is Phi(a), where a is the distance of the state beyond the limit in
 standard deviations of the noise [Tobin 1958]. In Gauss-Newton steps, the cost, score and curvature
@@ -14,10 +14,12 @@ from . import _limits as limits
 def censored(
     distance: Float[np.ndarray, "*shape"],
 ) -> tuple[Float[np.ndarray, "*shape"], Float[np.ndarray, "*shape"], Float[np.ndarray, "*shape"]]:
-    """Return the cost -log Phi(a) of states at a `distance` a beyond the limit, the curvature h of
-    this cost, and its score divided by h, which is the residual whose square has the same slope.
-    The cost is linear for states that are more than `HUBER` standard deviations short of the
-    limit."""
+    """Return the cost -log Phi(a) of states at a `distance` a beyond the limit, its curvature h,
+    and its score divided by h.
+
+    The last is the residual whose square has the same slope. The cost is linear for states that are
+    more than `HUBER` standard deviations short of the limit.
+    """
     a = np.asarray(distance, dtype=float)
     near = np.clip(a, -limits.HUBER, limits.MAX_CENSORED_DISTANCE)
     log_share, ratio = _log_normal_share(near)
@@ -32,7 +34,10 @@ def expected_noise(
     distance: Float[np.ndarray, "*shape"],
 ) -> Float[np.ndarray, "*shape"]:
     """Return the expected noise of a value at the limit whose state is at a `distance` a beyond the
-    limit: phi(a) / Phi(a), in standard deviations and in the direction of the limit."""
+    limit.
+
+    This is phi(a) / Phi(a), in standard deviations and in the direction of the limit.
+    """
     a = np.asarray(distance, dtype=float)
     near = np.clip(a, -limits.MAX_CENSORED_DISTANCE, limits.MAX_CENSORED_DISTANCE)
     return _log_normal_share(near)[1]
@@ -42,7 +47,10 @@ def expected_square(
     distance: Float[np.ndarray, "*shape"],
 ) -> Float[np.ndarray, "*shape"]:
     """Return the expected squared noise of a value at the limit whose state is at a `distance` a
-    beyond the limit: 1 - a phi(a) / Phi(a), in units of the noise variance. [EM algorithm]"""
+    beyond the limit.
+
+    This is 1 - a phi(a) / Phi(a), in units of the noise variance. [EM algorithm]
+    """
     return 1 - distance * expected_noise(distance)
 
 

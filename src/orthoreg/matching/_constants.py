@@ -1,4 +1,4 @@
-"""The free parameters of a field, and their positions in one vector."""
+"""The free parameters of a field, collected in one vector."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -30,7 +30,7 @@ class Constants:
     `rows` and `columns` are the indices of the coefficients, and `inner` the indices of the inner
     parameters. `weighted` lists the equations whose residual is free, with `width` weights each.
     Relations tie coefficients: all coefficients are offset + mixing u, where u are the independent
-    ones, at the indices `lead`.
+    coefficients, at the indices `lead`.
     """
 
     rows: Int[np.ndarray, " k"]
@@ -54,9 +54,9 @@ class Constants:
     ) -> "Constants":
         """Return the free parameters of a field: coefficients, inner parameters and weights.
 
-        The coefficients are the non-zero ones and the `candidates`, except given values and
+        The coefficients are the nonzero ones and the `candidates`, except given values and
         equations in `fixed`. Inner parameters are those of terms in use. Weights are included if
-        the residual is non-zero.
+        the residual is nonzero.
         """
         used = np.asarray(field.coefficients) != 0
         used[list(fixed)] = False
@@ -124,7 +124,7 @@ class Constants:
         return Values(coefficients, parameters, weights)
 
     def write(self, field: HybridField, p: Float[np.ndarray, " P"]) -> HybridField:
-        """Return the field with these free parameters."""
+        """Return the field with these values of the free parameters."""
         values = self.values(field, p)
         return replace(
             field,
@@ -140,8 +140,9 @@ class Constants:
         given: Mapping[str, tuple[float, float]],
         knowledge: Knowledge | None = None,
     ) -> Float[np.ndarray, "2 P"]:
-        """Return the bounds of each free parameter. Inner parameters without bounds are
-        positive."""
+        """Return the bounds on each free parameter. Inner parameters without bounds are
+        positive.
+        """
         bounds = np.tile([[-np.inf], [np.inf]], self.size)
         if knowledge is not None:
             low, high = (
@@ -157,8 +158,9 @@ class Constants:
     def estimate_bounds(
         self, free: Float[np.ndarray, "2 P"], knowledge: Knowledge | None = None
     ) -> Float[np.ndarray, "kq 2"]:
-        """Return the bounds of coefficients and inner parameters, given the bounds of the `free`
-        parameters."""
+        """Return the bounds on coefficients and inner parameters, given the bounds on the `free`
+        parameters.
+        """
         bounds = np.tile([-np.inf, np.inf], (len(self.rows) + len(self.inner), 1))
         if knowledge is not None:
             bounds[: len(self.rows), 0] = knowledge.low[self.rows, self.columns]
@@ -168,8 +170,11 @@ class Constants:
 
     def profile_factors(self, free: Float[np.ndarray, "p 2"]) -> Float[np.ndarray, "kq 2"]:
         """Return factors for the lower and upper half-widths of all coefficients and inner
-        parameters, given the factors of the independent ones. The factor is 1 for a coefficient
-        that depends on several free parameters."""
+        parameters.
+
+        `free` contains the factors of the independent ones. The factor is 1 for a coefficient that
+        depends on several free parameters.
+        """
         factors = np.ones((len(self.rows) + len(self.inner), 2))
         factors[len(self.rows) :] = free[len(self.lead) :]
         for i, row in enumerate(self.mixing):
@@ -180,7 +185,8 @@ class Constants:
 
     def derivatives(self) -> Float[np.ndarray, "kq P"]:
         """Return the derivatives of coefficients and inner parameters with respect to the free
-        parameters."""
+        parameters.
+        """
         jacobian = np.zeros((len(self.rows) + len(self.inner), self.size))
         n_free = len(self.lead)
         jacobian[: len(self.rows), :n_free] = self.mixing

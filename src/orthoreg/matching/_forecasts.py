@@ -1,4 +1,4 @@
-"""Forecasts of a field: their errors, comparisons on held-out data, initial states and variants."""
+"""Forecasts of a field: errors, comparisons on held-out data, initial states and variants."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -54,11 +54,13 @@ def forecast_error(field: HybridField, data: Dataset, interpolation: Mapping[str
 def matched_forecast_errors(
     field: HybridField, data: Dataset, interpolation: Mapping[str, str], steps: int
 ) -> Float[np.ndarray, " n"]:
-    """Return the root mean squared error of each state, in standard deviations, over forecasts of
-    `steps` steps; NaN for states that were not measured. The error of a forecast is at most 1.
+    """Return the root mean squared error of each state over forecasts of `steps` steps.
 
-    The initial state is estimated from the first third of each forecast, which is excluded from
-    the error.
+    Errors are in standard deviations, and NaN for states that were not measured. The error of a
+    forecast is at most 1.
+
+    The initial state is estimated from the first third of each forecast. This third is excluded
+    from the error.
     """
     problem = Problem.of(field, Constants.none(), data, dict(interpolation))
     latest = data.run_lengths - 1.0 - steps
@@ -82,7 +84,9 @@ def matched_forecast_errors(
 @final
 class Comparison(NamedTuple):
     """Forecast errors on held-out data before and after a refinement on the remaining data.
-    `difference` is the new minus the old error, in standard errors."""
+
+    `difference` is the new minus the old error, in standard errors.
+    """
 
     before: float
     after: float
@@ -115,8 +119,10 @@ class HeldOutForecasts:
         self._held_out = problem if rows is None else problem.subset(rows)
 
     def compare(self, stage: Stage) -> Comparison:
-        """Return held-out forecast errors before and after refining the constants of a stage
-        without the held-out data."""
+        """Return forecast errors on held-out data before and after a refinement.
+
+        The constants of a stage are refined without the held-out data.
+        """
         p = stage.p
         if self._remainder is not None:
             p = match_stage(
@@ -138,18 +144,19 @@ class HeldOutForecasts:
 def squared_forecast_errors(
     problem: Problem, stage: Stage, p: Float[np.ndarray, " P"], states: Float[np.ndarray, "N n"]
 ) -> Float[np.ndarray, " B"]:
-    """Return the mean squared errors of forecasts from rows spread over the runs, in variances of
-    the states, at most 1.
+    """Return the mean squared errors of forecasts from rows spread over the runs.
 
-    The initial state is estimated from the first third of each forecast (at least
-    `HELD_OUT_WINDOW` steps), which is excluded from the error.
+    Errors are in variances of the states, and at most 1.
+
+    The initial state is estimated from the first third of each forecast (at least `HELD_OUT_WINDOW`
+    steps). This third is excluded from the error.
     """
     data = problem.data
     latest = limits.LATEST_START * (data.run_lengths - 1) - 1
     begins = _spread_rows(data, latest, limits.HELD_OUT_FORECASTS)
     if not len(begins):
         return np.zeros(0)
-    # chaos would decide forecasts that are much longer than the segments
+    # chaos would determine the result of forecasts that are much longer than the segments
     steps = min(limits.HELD_OUT_STEPS, max(2 * stage.length, 2 * limits.MIN_START_STEPS))
     segments = from_rows(data, begins, steps)
     window = max(limits.MIN_START_STEPS, segments.length // 3)
@@ -163,7 +170,7 @@ def squared_forecast_errors(
     weight = segments.weight[1:, None].copy()
     outlasts_window = segments.weight.sum(axis=0) > 2 * early.length
     weight[: early.length, :, outlasts_window] = 0.0
-    # with the gate, as in the forecasts of users
+    # with the gate, as in forecasts for users
     gated = replace(fixed, gated=True)
     squares = _squared_errors(gated, np.zeros(0), starts, segments, stage.substeps, weight)
     return squares[problem.measured].mean(axis=0)
@@ -176,13 +183,15 @@ def starting_states(
     rules: Starts | None = None,
     row: int | None = None,
 ) -> tuple[Float[np.ndarray, "R n"], Int[np.ndarray, " R"]]:
-    """Return the state of each run whose trajectory fits the next rows best, with states weighted
-    by their noise, and the rows of these states.
+    """Return the state of each run whose trajectory best fits the next rows, and the rows of these
+    states.
 
-    By default, they are the first rows of all runs. If one `row` is given, it is as many rows
-    before this row as are fitted, or the first row of its run. If the match fails, the state is
-    smoothed. With hidden states, whole runs are fitted, as long as small errors of the initial
-    state do not grow too much. `rules` for first rows hold.
+    States are weighted by their noise.
+
+    By default, these are the states at the first rows of all runs. If `row` is given, the state is
+    before this row by as many rows as are fitted, or at the first row of its run. If the match
+    fails, the state is smoothed. With hidden states, whole runs are fitted, as long as small errors
+    of the initial state do not grow too much. The `rules` for first rows are satisfied.
     """
     problem = Problem.of(field, Constants.none(), data, dict(interpolation), starts=rules)
     noise = np.maximum(data.plan.noise, limits.START_MIN_NOISE * problem.sizes)
@@ -207,8 +216,10 @@ def starting_states(
 
 
 def _predictable_steps(problem: Problem) -> int:
-    """Return the longest steps, by halves of the longest run, along which errors do not grow too
-    much."""
+    """Return the largest number of steps along which errors do not grow too much.
+
+    The length of the longest run is halved repeatedly.
+    """
     data, length = problem.data, int(problem.data.run_lengths.max()) - 1
     while length > limits.MIN_START_STEPS:
         segments = from_rows(data, data.offsets[:-1], length)
@@ -227,10 +238,12 @@ def forecast_variants(
     starts: Float[np.ndarray, "R n"],
     interpolation: Mapping[str, str],
 ) -> Float[np.ndarray, "M R T n"]:
-    """Return forecasts of these runs for many sets of coefficients, without a residual, over at
-    most `VARIANT_MAX_STEPS` rows. Rows after a trajectory diverges or its run ends are NaN.
+    """Return forecasts of these runs for many sets of coefficients, without a residual.
 
-    The integration step is fixed, and small enough for the first set.
+    Forecasts have at most `VARIANT_MAX_STEPS` rows. Rows after a trajectory diverges or its run
+    ends are NaN.
+
+    The integration step is constant. It is small enough for the first set.
     """
     arguments = (data, runs, starts, interpolation)
     substeps, coarse = 1, _simulated_variants(features, coefficients[:1], *arguments, 1)[0]
@@ -268,7 +281,7 @@ def _simulated_variants(
         theta = np.empty((len(terms.terms), z.shape[1]))
         for row, column in zip(theta, terms.columns(z, np), strict=True):
             row[:] = column
-        theta[~np.isfinite(theta)] = 1e300  # terms with a coefficient of zero may be infinite
+        theta[~np.isfinite(theta)] = 1e300  # terms with coefficient zero may be infinite
         return np.einsum("nkb,kb->nb", weights, theta)
 
     box = box_around(data.states)
@@ -289,8 +302,10 @@ def _squared_errors(
     substeps: int,
     weight: Float[np.ndarray, "L 1 B"],
 ) -> Float[np.ndarray, "n B"]:
-    """Return the weighted mean squared errors of simulations, in variances of the states. Errors
-    are at most 1; the error of a diverged simulation is 1."""
+    """Return the weighted mean squared errors of simulations, in variances of the states.
+
+    Errors are at most 1; the error of a diverged simulation is 1.
+    """
     states, is_valid = problem.simulate(p, starts, segments, substeps)
     errors = problem.residuals(states, segments)[1:] / problem.sizes[:, None]
     squares = (errors**2 * weight).sum(axis=0) / np.maximum(weight.sum(axis=0), 1)
@@ -300,7 +315,9 @@ def _squared_errors(
 def _spread_rows(
     data: Dataset, latest: Float[np.ndarray, " R"], count: int
 ) -> Int[np.ndarray, " B"]:
-    """Return up to `count` rows spread over the runs, none after the `latest` row of its run."""
+    """Return up to `count` rows spread over the runs. No row is after the `latest` row of its
+    run.
+    """
     position = np.arange(data.n_samples) - data.offsets[data.run_of_row]
     rows = np.flatnonzero(position <= latest[data.run_of_row])
     if not len(rows):
@@ -309,9 +326,11 @@ def _spread_rows(
 
 
 def _held_out_rows(problem: Problem) -> Bool[np.ndarray, " N"] | None:
-    """Return the held-out rows: some whole runs, or the end of a single run. If weights are free,
-    hold out a stretch in the middle of every run, since a residual does not extrapolate. Return
-    None if there are too few rows."""
+    """Return a mask of the held-out rows: some whole runs, or the end of a single run.
+
+    If weights are free, hold out a stretch in the middle of every run, because a residual does not
+    extrapolate. Return None if there are too few rows.
+    """
     data = problem.data
     if data.n_samples < limits.HELD_OUT_ROWS:
         return None

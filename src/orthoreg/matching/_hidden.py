@@ -1,5 +1,7 @@
-"""Hidden states: trajectories and constants that explain the measured states, from several starting
-points. `_weak_constraint` descends from each."""
+"""Find hidden states and constants that explain the measured states, from several starting points.
+
+`_weak_constraint` descends from each of these points.
+"""
 
 from collections.abc import Sequence
 from typing import NamedTuple, final
@@ -26,12 +28,13 @@ class InitialPoint(NamedTuple):
 
 @final
 class HiddenEstimate(NamedTuple):
-    """Constants, and the states of all rows with estimates of the hidden ones. All states of
-    `trajectories` are estimates.
+    """Constants, and the states of all rows with estimates of the hidden states.
+
+    In `trajectories`, measured states are replaced by estimates too.
 
     `misfit` is the mean square of the residuals in noise variances. `agreeing` of the `tried`
-    starting points led to it. `start_variance` is the variance of the first state of each run, with
-    the noise estimated from the residuals.
+    starting points led to this estimate. `start_variance` is the variance of the first state of
+    each run, for noise estimated from the residuals.
     """
 
     p: Float[np.ndarray, " P"]
@@ -53,10 +56,13 @@ def estimate_hidden(
     is_rough: bool = False,
     seed: int = 0,
 ) -> HiddenEstimate | None:
-    """Return the hidden states and constants with the smallest misfit, or None if no starting point
-    leads to a finite misfit. `signs` are the known signs of constants, and 0 for the others. With
-    an `initial` point, the only starting point is the first one near it that works. A rough
-    estimate is not weighted by the noise of its residuals and has no variance."""
+    """Return the hidden states and constants with the smallest misfit, or None if no misfit is
+    finite.
+
+    `signs` are the known signs of constants, and 0 for others. With an `initial` point, the only
+    starting point is the first working point near it. A rough estimate is not weighted by the noise
+    of its residuals and has no variance.
+    """
     rng = np.random.default_rng(seed)
     descent = Descent(problem, bounds)
     draw = _Draw(problem, hidden, signs, bounds, initial)
@@ -104,8 +110,10 @@ def hidden_std(
     states: Float[np.ndarray, "N n"],
     covariance: Float[np.ndarray, "P P"],
 ) -> Float[np.ndarray, "N n"]:
-    """Return the standard deviations of the `states` on trajectories that match the data, from the
-    noise of the data and the covariance of the constants."""
+    """Return the standard deviations of the `states` on trajectories that match the data.
+
+    They follow from the noise of the data and the covariance of the constants.
+    """
     descent = Descent(problem, np.tile([[-np.inf], [np.inf]], problem.constants.size))
     segments = descent.segments
     at = np.moveaxis(states[segments.rows], 2, 1)
@@ -119,9 +127,11 @@ def hidden_std(
 def natural_sizes(
     problem: Problem, states: Float[np.ndarray, "N n"], sizes: Float[np.ndarray, " n"]
 ) -> Float[np.ndarray, " P"]:
-    """Return the size of each constant with which its term alone would move its state by `sizes`
-    in the time in which measured states move by theirs; 1 for parameters inside terms, and for
-    terms that are zero."""
+    """Return the natural size of each constant.
+
+    With this size, its term alone would move its state by `sizes` in the time in which measured
+    states move by their sizes. It is 1 for parameters inside terms, and for terms that are zero.
+    """
     data, constants = problem.data, problem.constants
     rates = sizes / _time_scale(problem)
     variables = states if data.inputs is None else np.hstack([states, data.inputs])
@@ -133,14 +143,15 @@ def natural_sizes(
             values = np.broadcast_to(columns[constants.columns[k]], len(variables))
             finite = values[np.isfinite(values)]
             size = float(np.sqrt(np.mean(finite**2))) if len(finite) else 1.0
-            if size > 0:  # else the term does not act at these states
+            if size > 0:  # otherwise, the term does not act at these states
                 result[i] = rates[constants.rows[k]] / size
     return np.where(np.isfinite(result) & (result > 0), result, 1.0)
 
 
 def _time_scale(problem: Problem) -> float:
-    """Return the time in which measured states move by their standard deviation, the geometric mean
-    over states."""
+    """Return the time in which measured states move by their standard deviation, as a geometric
+    mean over states.
+    """
     data, times = problem.data, []
     inside = np.diff(data.run_of_row) == 0
     smoothed, steps = data.plan.smoothed, np.diff(data.times)[inside]
@@ -153,7 +164,9 @@ def _time_scale(problem: Problem) -> float:
 
 @final
 class _Draw:
-    """Random starting points: constants of natural sizes, hidden states with simple courses."""
+    """A generator of random starting points: constants of natural sizes, hidden states with simple
+    courses.
+    """
 
     def __init__(
         self,
@@ -171,7 +184,7 @@ class _Draw:
         self._is_positive = bool((problem.data.states[:, self._measured] >= 0).all())
         self._kinks = [kink for kink in kinks_of(problem) if variables_of(kink) & {*hidden}]
         first = problem.data.offsets[:-1]
-        self._first = first[problem.data.run_of_row]  # first row of the run of each row
+        self._first = first[problem.data.run_of_row]  # first row of each row's run
 
     def __call__(self, rng: np.random.Generator) -> "StartingPoint":
         """Return a starting point."""
@@ -197,7 +210,7 @@ class _Draw:
         return start._replace(kink_width=width)
 
     def _near(self, initial: InitialPoint, rng: np.random.Generator) -> StartingPoint:
-        """Return the initial constants and states, and later ones that differ from them."""
+        """Return the initial constants and states first, and variants of them later."""
         sizes = np.maximum(self._problem.sizes, 1e-300)
         p, states = initial.p, np.array(initial.states)
         skipped = limits.NEAR_TOLERANCES
@@ -213,7 +226,7 @@ class _Draw:
         return StartingPoint(p, natural, states, sizes, skipped)
 
     def _course(self, rng: np.random.Generator) -> Float[np.ndarray, " N"]:
-        """Return a constant, or a course like that of a measured state or of its slope."""
+        """Return a constant course, or a course like that of a measured state or of its slope."""
         kind, column = rng.integers(3), rng.choice(self._measured)
         if kind == 0:
             return np.ones(len(self._smoothed))
@@ -226,11 +239,11 @@ class _Draw:
     def _beyond_kink(
         self, states: Float[np.ndarray, "N n"], rng: np.random.Generator
     ) -> Float[np.ndarray, "N n"]:
-        """Return the states with one hidden state at a constant level on the other side of a kink.
+        """Return the states with one hidden state at a constant level beyond a kink.
 
-        A term that does not act in any row, such as an overflow, has no natural size and no slope.
-        If the descent starts at a level at which the term acts in all rows, states can return to
-        levels at which it does not act.
+        A term that acts in no row, such as an overflow, has no natural size and no slope. If the
+        descent starts at a level at which the term acts in all rows, states can return to levels at
+        which it does not act.
         """
         problem, inputs = self._problem, self._problem.data.inputs
         values = problem.constants.values(problem.field, problem.initial_constants).parameters
@@ -257,9 +270,11 @@ class _Draw:
     def _started(
         self, states: Float[np.ndarray, "N n"], rng: np.random.Generator
     ) -> Float[np.ndarray, "N n"]:
-        """Return the states with the hidden ones constant where their first value is known, at this
-        value or at another level. A state that starts at zero keeps its course, since terms with it
-        would have no size."""
+        """Return the states with hidden states constant if their first value is known.
+
+        The constant is this value or another level. A state that starts at zero keeps its course,
+        because terms that contain it would have no size.
+        """
         problem, starts = self._problem, self._problem.starts
         if starts is None:
             return states

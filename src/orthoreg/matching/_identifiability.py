@@ -1,4 +1,4 @@
-"""Directions of constants and hidden states that the data do not determine."""
+"""Find directions of constants and hidden states that the data do not determine."""
 
 import math
 from collections.abc import Collection, Mapping, Sequence
@@ -21,8 +21,8 @@ from ._problem import Problem, eliminate_starts
 class Undetermined(NamedTuple):
     """Constants and hidden states of which the data determine only combinations.
 
-    `combinations` are products of powers, and sums in the equations, that are determined, such as
-    "b*c" or "a + e".
+    `combinations` are the determined products of powers, such as "b*c", and determined sums in the
+    equations, such as "a + e".
     """
 
     constants: tuple[str, ...]
@@ -33,9 +33,11 @@ class Undetermined(NamedTuple):
 def undetermined_directions(
     problem: Problem, stage: Stage
 ) -> tuple[Float[np.ndarray, "P d"], tuple[int, ...]]:
-    """Return the relative changes of the free numbers, one column for each direction with a
-    standard error above their sizes, or without any effect on the trajectories; and the hidden
-    states that change along with them.
+    """Return the undetermined directions as relative changes of the free parameters, one column
+    each.
+
+    Also return the hidden states that change along with them. A direction is undetermined if its
+    standard error exceeds the sizes of the constants, or if it has no effect on the trajectories.
 
     The sensitivities of the measured states are linearized at the match, with the first states of
     all segments free. [Fisher information; Rothenberg 1971]
@@ -47,7 +49,7 @@ def undetermined_directions(
         natural = natural_sizes(problem, problem.data.states, largest)
         size = np.maximum(np.abs(stage.p), limits.NATURAL_SHARE * natural)
         values, axes = np.linalg.eigh(H * np.outer(size, size))
-        # the derivatives of trajectories are not exact: small values may be zero
+        # derivatives of trajectories are not exact: small values may be zero
         doubtful = values < limits.DOUBTFUL * max(float(values.max(initial=0.0)), 0.0)
         steps = _cleaned(size[:, None] / np.where(stage.p != 0, stage.p, np.inf)[:, None] * axes)
         is_open = [
@@ -71,8 +73,10 @@ def _moved_states(
     by_constants: Float[np.ndarray, "B n P"],
     directions: Float[np.ndarray, "P d"],
 ) -> Float[np.ndarray, " n"]:
-    """Return the largest change of each state, per change of the constants along a direction, with
-    other first states. A state that starts at a given value may change later."""
+    """Return the largest change of each state per change of the constants along a direction.
+
+    First states are free. A state with a given first value may change later.
+    """
     starts, changes = stage.normal.states[0], np.zeros(len(problem.sizes))
 
     def states(p: np.ndarray, starts: np.ndarray) -> np.ndarray:
@@ -88,11 +92,13 @@ def _moved_states(
 
 
 def _is_without_effect(problem: Problem, stage: Stage, step: Float[np.ndarray, " P"]) -> bool:
-    """Return whether constants moved along a direction fit as well, with other first states."""
+    """Return whether constants that are moved along a direction fit as well, with free first
+    states.
+    """
     step = step / np.abs(step).max(initial=1e-300)
     fractions = np.array([float(_fraction(power)) for power in step])
     if np.abs(fractions - step).max(initial=0.0) < limits.POWER_ROUNDING:
-        step = fractions  # products of powers are conserved exactly
+        step = fractions  # this step conserves products of powers exactly
     p = stage.p * np.exp(limits.MOVED * step)
     field = problem.constants.write(problem.field, p)
     moved = replace(problem, field=field, constants=Constants.none())
@@ -124,11 +130,13 @@ def undetermined_constants(
     summed: Collection[str] = (),
     sums: Mapping[str, Float[np.ndarray, " d"]] = {},
 ) -> Undetermined | None:
-    """Return the constants that change along these directions, given their relative changes, and
-    the products of powers that do not change.
+    """Return the constants that change along these directions, and the combinations that do not
+    change.
 
-    `sums` of several constants have their own relative changes. Constants that only occur in sums,
-    `summed`, are not part of any constant product.
+    `changes` are relative changes of the constants.
+
+    Each sum of several constants in `sums` has its own relative change. Constants that occur only
+    in sums, `summed`, are not part of products.
     """
     largest = np.abs(changes).max(axis=0, initial=0.0)
     changes = _cleaned(changes)
@@ -148,8 +156,10 @@ def undetermined_constants(
 
 
 def _conserved_powers(changes: Float[np.ndarray, "m d"]) -> list[Float[np.ndarray, " m"]]:
-    """Return independent products of powers that do not change, the simplest ones. Powers are
-    integers."""
+    """Return independent products of powers that do not change, the simplest ones.
+
+    Powers are integers.
+    """
     candidates = []
     for powers in atoms_of(changes.T):
         used = np.flatnonzero(powers)
@@ -174,7 +184,9 @@ def _fraction(power: float) -> Fraction:
 
 
 def _product(powers: Sequence[tuple[str, int]]) -> str:
-    """Return b*c for [("b", 1), ("c", 1)], and b/c**2 for [("b", 1), ("c", -2)]."""
+    """Return a product of powers as text, such as b*c for [("b", 1), ("c", 1)] and b/c**2 for
+    [("b", 1), ("c", -2)].
+    """
     if sum(power > 0 for _, power in powers) < sum(power < 0 for _, power in powers):
         powers = [(name, -power) for name, power in powers]
 

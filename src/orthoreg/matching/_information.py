@@ -1,4 +1,4 @@
-"""Sensitivities of planned runs to constants and starts, in units of the noise."""
+"""Sensitivities of planned runs to constants and initial states, in units of the noise."""
 
 from collections.abc import Mapping
 from typing import NamedTuple, final
@@ -18,8 +18,10 @@ from ._sensitivities import follow
 
 @final
 class RunSensitivities(NamedTuple):
-    """Derivatives of the measured values of segments, in standard deviations of the noise, with
-    respect to the free constants (B, Y, P) and the start of the segment (B, Y, n).
+    """Derivatives of the measured values of segments, in standard deviations of the noise.
+
+    They are taken with respect to the free constants (B, Y, P) and the start of the segment (B, Y,
+    n).
 
     `run` (B,) is the run of each segment, and `predicted` (B, Y) are the predicted values.
     `free_by_estimate` (k, P) are the derivatives of the estimates at `places` and of the inner
@@ -44,9 +46,11 @@ def run_sensitivities(
     noise: Float[np.ndarray, " n"],
     knowledge: Knowledge | None,
 ) -> RunSensitivities:
-    """Return the sensitivities of runs, which are trajectories of the field, on the segments that a
-    match uses. States with infinite noise are not measured. The weights of the residual are
-    fixed."""
+    """Return the sensitivities of runs that are trajectories of the field.
+
+    They use the same segments as a match. States with infinite noise are not measured. The weights
+    of the residual are fixed.
+    """
     fixed = [data.state_names.index(name) for name in data.velocity_of]
     constants = Constants.of(field, fixed, residual=False, knowledge=knowledge)
     problem = Problem.of(field, constants, data, interpolation)

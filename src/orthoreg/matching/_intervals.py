@@ -1,4 +1,6 @@
-"""Confidence intervals of matched constants: joint covariance and likelihood profiles."""
+"""Confidence intervals of matched constants, from their joint covariance and likelihood
+profiles.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,7 +17,7 @@ from ._problem import Normal, Problem, eliminate_starts
 
 @final
 class Correlation(NamedTuple):
-    """Names of two constants whose estimates are correlated."""
+    """The correlation of two estimates, with the names of the constants."""
 
     first: str
     second: str
@@ -27,12 +29,13 @@ class Correlation(NamedTuple):
 class Uncertainty:
     """Estimates of coefficients and inner parameters with their joint covariance.
 
-    `places` has the equation and term of each coefficient, `parameters` the names of the inner
+    `places` contains the equation and term of each coefficient, `parameters` the names of the inner
     parameters. All arrays list coefficients first, in this order. Intervals use Student's t
     distribution with `degrees_of_freedom` and stay within `bounds`. `stretch` is the ratio of the
     lower and upper half-widths of the profile likelihood to the half-widths of its quadratic
-    approximation. `undetermined` has the relative changes of the estimates, one column for each
-    direction that the data do not determine, and `free_states` the states that change with them.
+    approximation. `undetermined` contains the relative changes of the estimates, one column for
+    each direction that the data do not determine, and `free_states` are the states that change with
+    them.
     """
 
     places: tuple[tuple[int, int], ...]
@@ -61,8 +64,10 @@ class Uncertainty:
     def coefficient_intervals(
         self, coefficients: Float[np.ndarray, "c K"], level: float = limits.LEVEL
     ) -> Float[np.ndarray, "c K 2"]:
-        """Return the intervals in the shape of the coefficients. Coefficients that were not
-        estimated have zero-length intervals."""
+        """Return the intervals in the shape of the coefficients.
+
+        For coefficients that were not estimated, both ends are the coefficient.
+        """
         intervals = np.repeat(np.array(coefficients)[:, :, None], 2, axis=2)
         for place, interval in zip(self.places, self.interval(level), strict=False):
             intervals[place] = interval
@@ -74,11 +79,14 @@ class Uncertainty:
         return dict(zip(self.parameters, map(tuple, intervals), strict=True))
 
     def interval_of(self, function: Callable[[np.ndarray], float]) -> tuple[float, float]:
-        """Return the interval of a monotonic function of the constants: its values at the two
-        points of the confidence ellipsoid along its gradient, or NaN where it is undefined."""
+        """Return the interval of a monotonic function of the constants.
+
+        Its ends are the values at the two points of the confidence ellipsoid along the gradient, or
+        NaN where the function is undefined.
+        """
         gradient = self.gradient(function)
         used = np.flatnonzero(gradient)
-        if len(used) == 1:  # one constant: use its interval, which has the profile and the bounds
+        if len(used) == 1:  # the interval of a single constant includes the profile and the bounds
             points = [self._with_value(used, end) for end in self.interval()[used[0]]]
         else:
             direction = self.covariance @ gradient
@@ -89,8 +97,9 @@ class Uncertainty:
         return low, high
 
     def relative_changes(self, function: Callable[[np.ndarray], float]) -> Float[np.ndarray, " d"]:
-        """Return the relative changes of a function of the constants along the directions that the
-        data do not determine."""
+        """Return the relative changes of a function of the constants along the undetermined
+        directions.
+        """
         if self.undetermined is None:
             return np.zeros(0)
         changes = self.gradient(function) @ (self.values[:, None] * self.undetermined)
@@ -117,7 +126,10 @@ class Uncertainty:
         self, named: Sequence[tuple[str, Float[np.ndarray, " k"]]]
     ) -> tuple[Correlation, ...]:
         """Return the pairs of quantities whose estimates have a correlation above `CORRELATED`,
-        strongest first. Each quantity is given by its name and gradient."""
+        strongest first.
+
+        Each quantity is given by its name and its gradient.
+        """
         if not named:
             return ()
         G = np.stack([gradient for _, gradient in named])
@@ -149,8 +161,10 @@ class Uncertainty:
 
 @final
 class Covariance(NamedTuple):
-    """Covariance of all free parameters. `groups` is the number of groups of a sandwich
-    estimate."""
+    """The covariance of all free parameters.
+
+    `groups` is the number of groups of a sandwich estimate.
+    """
 
     matrix: np.ndarray
     is_sandwich: bool
@@ -160,9 +174,10 @@ class Covariance(NamedTuple):
 def estimate_covariance(problem: Problem, stage: Stage, first: Stage) -> Covariance:
     """Return the covariance of the constants in the last stage, with the starts eliminated.
 
-    It is H^-1 if the residuals are white noise. If the residuals are larger on long segments than
-    on short ones, or correlated between rows, it is H^-1 (sum of s s') H^-1, where s are the scores
-    of runs or stretches, and at least H^-1 times the number of rows per independent value.
+    The covariance is H^-1 if the residuals are white noise. If the residuals are larger on long
+    segments than on short ones, or correlated between rows, it is H^-1 (sum of s s') H^-1, where s
+    are the scores of runs or stretches, but at least H^-1 times the number of rows per independent
+    value.
     """
     stretches = max(1, -(-limits.COVARIANCE_GROUPS // stage.segments.count))
     normal = matched_normal(problem, stage, stretches)
@@ -188,7 +203,7 @@ def estimate_covariance(problem: Problem, stage: Stage, first: Stage) -> Covaria
 def _group_scores(
     problem: Problem, stage: Stage, scores: Float[np.ndarray, "B g P"]
 ) -> Float[np.ndarray, "G P"]:
-    """Return the scores of each run, or of consecutive stretches if there are few runs."""
+    """Return the scores of each run or, if there are few runs, of consecutive stretches."""
     runs = problem.data.run_of_row[stage.segments.rows[0]]
     names, of_segment = np.unique(runs, return_inverse=True)
     if len(names) >= limits.MIN_RUN_GROUPS:
@@ -205,8 +220,11 @@ def _group_scores(
 def inverse_curvature(
     H: Float[np.ndarray, "P P"], normal: Normal, precision: Float[np.ndarray, " P"]
 ) -> Float[np.ndarray, "P P"]:
-    """Return H^-1, computed in units of each constant's curvature, so that the result does not
-    depend on units. Directions that the data do not determine have a very large variance."""
+    """Return H^-1.
+
+    It is computed in units of each constant's curvature, so that the result does not depend on
+    units. Directions that the data do not determine have a very large variance.
+    """
     diagonal = np.diag(normal.pp) + precision
     scale = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
     values, axes = np.linalg.eigh(H / np.outer(scale, scale))
@@ -217,8 +235,10 @@ def inverse_curvature(
 def profile_factors(
     problem: Problem, stage: Stage, bounds: Float[np.ndarray, "2 P"], freedom: float
 ) -> Float[np.ndarray, "p 2"]:
-    """Return the distances to both ends of the 95% profile-likelihood interval, in half-widths of
-    the quadratic approximation, for each free coefficient and inner parameter.
+    """Return the distances to both ends of the 95% interval of the profile likelihood, for each
+    free coefficient and inner parameter.
+
+    Distances are in half-widths of the quadratic approximation.
 
     The profile fixes one constant and matches the other constants and the starts again. The
     interval ends where the misfit has increased by q^2 / 2, where q is the quantile of Student's t
@@ -265,7 +285,8 @@ class _Profile:
 
     def end(self, j: int, reach: float, quantile: float) -> float:
         """Return the distance at which the profile has increased by quantile^2 / 2, in units of
-        `reach`."""
+        `reach`.
+        """
         goal = quantile**2 / 2
         room = self._bounds[1 if reach > 0 else 0, j] - self._stage.p[j]
         farthest = min(limits.PROFILE_ENDS, max(room / reach, 0.0))

@@ -1,4 +1,4 @@
-"""Model judgement: whether the misfit of simulated trajectories exceeds the noise."""
+"""Judge models: does the misfit of simulated trajectories exceed the noise?"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -24,7 +24,8 @@ from ._stages import segment_lengths
 @final
 @dataclass(frozen=True)
 class Misfit:
-    """Misfit of the trajectories of one measured state, in standard deviations of that state.
+    """The misfit of the trajectories of one measured state, in standard deviations of that
+    state.
 
     `error` is the root mean square of the residuals, `noise` their random part and `systematic`
     their correlated part. Noise alone causes a systematic misfit of up to `chance`; rounding by
@@ -41,7 +42,7 @@ class Misfit:
 
     @property
     def share_of_motion(self) -> float:
-        """Systematic misfit relative to the motion along the segments."""
+        """The systematic misfit, relative to the motion along the segments."""
         return self.systematic / max(self.motion, self.systematic, 1e-300)
 
     @property
@@ -49,8 +50,11 @@ class Misfit:
         return self.systematic > self.detectable
 
     def is_explained_by(self, other: "Misfit") -> bool:
-        """Return whether a model with misfit `other` is clearly better. Rounding by integrators
-        and files affects both models equally, so differences below `detectable` count."""
+        """Return whether a model with the misfit `other` is clearly better.
+
+        Rounding by integrators and files affects both models equally, so differences below
+        `detectable` count.
+        """
         threshold = max(self.chance, limits.ROUNDING_FLOOR, limits.CLEARLY_LESS * other.systematic)
         return self.exceeds_noise or self.systematic > threshold
 
@@ -58,9 +62,11 @@ class Misfit:
 @final
 @dataclass(frozen=True)
 class Judgement:
-    """Misfit of each state over segments of `rows` rows and duration `time`. The misfit is None for
-    states that were not measured. `errors_grow` is true if small errors of the initial state grow
-    by more than `HORIZON_GROWTH` along longer segments."""
+    """The misfit of each state over segments of `rows` rows and duration `time`.
+
+    The misfit is None for states that were not measured. `errors_grow` is true if small errors of
+    the initial state grow by more than `HORIZON_GROWTH` along longer segments.
+    """
 
     states: tuple[Misfit | None, ...]
     rows: int
@@ -68,12 +74,15 @@ class Judgement:
     errors_grow: bool = False
 
     def of_equations(self, data: Dataset) -> tuple[Misfit | None, ...]:
-        """Return the misfit of each equation: that of the state by which it is judged."""
+        """Return the misfit of each equation, which is that of the state by which it is judged."""
         return tuple(self.states[c] for c in self.judged_by(data))
 
     def judged_by(self, data: Dataset) -> list[int]:
-        """Return the state by which each equation is judged: for a derivative that was not measured
-        its position, for a hidden state the measured state with the largest excess over noise."""
+        """Return the state by which each equation is judged.
+
+        The equation of a derivative that was not measured is judged by its position, and that of a
+        hidden state by the measured state with the largest excess over the noise.
+        """
         index = {name: c for c, name in enumerate(data.state_names)}
         judges = {v: q for v, (q, _) in data.schema.derivative_of.items()}
         measured = [(misfit, c) for c, misfit in enumerate(self.states) if misfit is not None]
@@ -97,17 +106,17 @@ def judge(
 
     Segments grow until the misfit exceeds the noise, or up to the forecast horizon, where small
     errors of the initial state grow by more than `HORIZON_GROWTH`. They start at the states with
-    the smallest misfit. Constants may move by `CONSTANT_MARGIN`, because the form of the
-    equations is judged.
+    the smallest misfit. Constants may move by `CONSTANT_MARGIN`, because the form of the equations
+    is judged, not the constants.
 
     Residuals of a correct model are as random as the noise. Residuals of a wrong model are
     correlated between rows: their covariance at a lag of one row is the systematic part of their
-    variance. Under white noise, it is normal with standard deviation noise^2 / sqrt(rows). The
-    misfit of a match that did not converge is ignored if a match to longer segments leaves only
-    noise.
+    variance. Under white noise, this covariance is normal with standard deviation noise^2 /
+    sqrt(rows). The misfit of a match that did not converge is ignored if the misfit of a match to
+    longer segments is only noise.
 
-    Neighbouring rows of a map are not alike, so its misfit is that of the next states
-    (`map_misfits`); segments only show how far trajectories follow.
+    Neighbouring rows of a map are unrelated. The misfit of a map is therefore that of the next
+    states (`map_misfits`), and segments only show for how long trajectories follow the data.
     """
     rows = limits.JUDGED_ROWS_RESIDUAL if np.any(field.weights) else limits.SEARCH_ROWS
     data = data.subsample_rows(rows)
@@ -149,8 +158,10 @@ def judge(
 
 
 def judge_map(problem: Problem, misfits: tuple[Misfit | None, ...]) -> Judgement:
-    """Return the judgement of a map with these misfits, with the root mean squared residuals of
-    trajectories up to the forecast horizon."""
+    """Return the judgement of a map with these misfits.
+
+    Errors are the root mean squared residuals of trajectories up to the forecast horizon.
+    """
     data, p = problem.data, np.zeros(0)
     fixed = replace(problem, constants=Constants.none())
     sigma = np.where(problem.measured, np.maximum(data.plan.noise, 1e-300), np.inf)
@@ -185,7 +196,7 @@ def judge_map(problem: Problem, misfits: tuple[Misfit | None, ...]) -> Judgement
 
 
 def _with_error(misfit: Misfit, error: float) -> Misfit:
-    """Return the misfit with the error of trajectories, of which noise has the same share."""
+    """Return the misfit with another error. The share of noise in it does not change."""
     share = misfit.noise / misfit.error if misfit.error > 0 else 0.0
     return replace(misfit, error=error, noise=share * error)
 
@@ -194,10 +205,10 @@ def map_misfits(problem: Problem, floor: float) -> tuple[Misfit | None, ...]:
     """Return the misfit of the next state that a map predicts from each row.
 
     Rows that are near each other in state space have the same systematic misfit but independent
-    noise, and so have rows two steps apart if a variable is missing: the larger covariance of
-    residuals between such rows is the systematic part of their variance. Noise of the state makes
-    the residual of a row depend on the row; neighbours are therefore those of the states x + dx
-    that also account for the next row, from which the residual is independent. [total least
+    noise. If a variable is missing, the same applies to rows two steps apart. The larger covariance
+    of residuals between such rows is the systematic part of their variance. Noise of the state
+    makes the residual of a row depend on the row. Neighbours are therefore those of the states x +
+    dx that also account for the next row; the residual is independent of these states. [total least
     squares]
     """
     data, sizes = problem.data, problem.sizes
@@ -218,7 +229,7 @@ def map_misfits(problem: Problem, floor: float) -> tuple[Misfit | None, ...]:
         return tuple(Misfit(1.0, 0.0, 1.0, 0.0, floor) if m else None for m in problem.measured)
     residuals = np.where(is_finite[:, None], residuals, 0.0)
     F = np.where(is_finite[:, None, None], F, 0.0)
-    # all states are taken to have the same noise relative to their size
+    # assumes that all states have the same noise relative to their size
     S = np.eye(data.n_states) + F @ np.swapaxes(F, 1, 2)
     moves = (np.swapaxes(F, 1, 2) @ np.linalg.solve(S, residuals[..., None]))[..., 0]
     points = np.array(data.variables[rows])
@@ -233,8 +244,10 @@ def map_misfits(problem: Problem, floor: float) -> tuple[Misfit | None, ...]:
 def _map_pairs(
     data: Dataset, rows: Int[np.ndarray, " M"], points: Float[np.ndarray, "M V"]
 ) -> list[tuple[Int[np.ndarray, " _"], Int[np.ndarray, " _"]]]:
-    """Return pairs of rows near each other in state space, and pairs of rows two steps apart, whose
-    residuals share no noise."""
+    """Return pairs of rows near each other in state space, and pairs of rows two steps apart.
+
+    The residuals of a pair share no noise.
+    """
     from scipy.spatial import KDTree
 
     scale = points.std(axis=0)
@@ -261,7 +274,7 @@ def _map_misfit(
     pairs: list[tuple[Int[np.ndarray, " _"], Int[np.ndarray, " _"]]],
     floor: float,
 ) -> Misfit:
-    """Return the misfit of one next state from the covariances of its residuals in these pairs."""
+    """Return the misfit of one next state, from the covariances of its residuals in these pairs."""
     scale = float(np.median(np.abs(residuals))) / 0.6745
     r = residuals
     if scale > 0:
@@ -271,7 +284,7 @@ def _map_misfit(
     for first, second in pairs:
         products = r[first] * r[second]
         value = abs(float(products.mean()))
-        # each row may be in two pairs, and noise may be larger in some rows than in others
+        # each row may be in two pairs, and the noise may differ between rows
         error = limits.MISFIT_QUANTILE * float(np.sqrt(2 * np.mean(products**2) / len(first)))
         if value - error > covariance - chance or not chance:
             covariance, chance = value, error
@@ -302,15 +315,18 @@ def _problem(
 
 
 def _misfit_floor(field: HybridField) -> float:
-    """Return the systematic misfit, in standard deviations of a state, that counts as zero."""
+    """Return the systematic misfit that counts as zero, in standard deviations of a state."""
     if np.any(np.asarray(field.weights)):
         return limits.MISFIT_FLOOR_RESIDUAL
     return limits.MISFIT_FLOOR if switched(field) is None else limits.MISFIT_FLOOR_SWITCHED
 
 
 def _initial_sigma(problem: Problem) -> Float[np.ndarray, " n"]:
-    """Return the standard deviation of the difference between raw and smoothed states, at least
-    the floor; infinite for states that were not measured."""
+    """Return the standard deviation of the difference between raw and smoothed states, at least the
+    floor.
+
+    It is infinite for states that were not measured.
+    """
     plan = problem.data.plan
     removed = (problem.data.states - plan.smoothed)[~plan.is_lost].std(axis=0)
     floor = _misfit_floor(problem.field) * problem.sizes
@@ -324,8 +340,10 @@ def _match(
     states: Float[np.ndarray, "N n"],
     sigma: Float[np.ndarray, " n"],
 ) -> tuple[MatchSolution, Float[np.ndarray, " n"]] | None:
-    """Return the match from the best starts and the residual standard deviation of each state, or
-    None if too many segments diverge."""
+    """Return the match from the best starts, and the residual standard deviation of each state.
+
+    Return None if too many segments diverge.
+    """
     guess = np.moveaxis(states[segments.rows], 2, 1)
     floor = _misfit_floor(problem.field) * problem.sizes
     accuracy = limits.JUDGED_ACCURACY * floor
@@ -362,9 +380,11 @@ def _misfits(
     solution: MatchSolution,
     sigma: Float[np.ndarray, " n"],
 ) -> tuple[Misfit | None, ...]:
-    """Return the misfit of each state. A value at the limit of a sensor has its expected residual,
-    so that the residuals of a correct model have a mean of zero. [generalised residuals, Gourieroux
-    et al. 1987]"""
+    """Return the misfit of each state.
+
+    A value at the limit of a sensor has its expected residual, so that the residuals of a correct
+    model have mean zero. [generalised residuals, Gourieroux et al. 1987]
+    """
     normal = solution.normal
     relative = problem.likelihood_std(np.ones(len(sigma)), segments)
     measured_states = problem.measured_states(segments)
@@ -396,7 +416,7 @@ def _misfits(
 def _motion(
     states: Float[np.ndarray, "T n B"], counted: Bool[np.ndarray, "T B"]
 ) -> Float[np.ndarray, " n"]:
-    """Return the standard deviation of each state about its mean along a segment."""
+    """Return the standard deviation of each state around its mean along a segment."""
     weight = counted[:, None] / np.maximum(counted.sum(axis=0), 1)
     means = (weight * states).sum(axis=0)
     return np.sqrt((weight * (states - means) ** 2).sum(axis=0).mean(axis=1))

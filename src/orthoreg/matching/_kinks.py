@@ -1,4 +1,4 @@
-"""Kinks of equations: zeros of the arguments of abs, sign and heaviside."""
+"""Kinks of equations, which are zeros of the arguments of abs, sign and heaviside."""
 
 from collections.abc import Sequence
 
@@ -24,7 +24,9 @@ def argument_values(
     variables: Float[np.ndarray, "N V"],
     parameters: Float[np.ndarray, " q"],
 ) -> list[Float[np.ndarray, " N"]]:
-    """Return the values of these arguments for rows of variables and parameters inside terms."""
+    """Return the values of these arguments for rows of variables and for parameters inside
+    terms.
+    """
     names = problem.field.features.parameters
     named = dict(zip(names, parameters.tolist(), strict=True))
     with np.errstate(all="ignore"):

@@ -1,4 +1,4 @@
-"""f and its derivatives with respect to states and constants, for a batch of states."""
+"""The field f and its derivatives with respect to states and constants, for a batch of states."""
 
 from typing import Any, NamedTuple, final
 
@@ -13,9 +13,12 @@ from ._constants import Constants, Values
 
 @final
 class Derivatives(NamedTuple):
-    """f (n, B) and its derivatives: `jacobian` df_c/dx_j as (c, j, value), `forcing` df_c/dp_q as
-    (c, q, value) for coefficients and inner parameters, and, if there is a residual, `basis` df/dv
-    (B, H), the same for all equations."""
+    """The values f (n, B) and their derivatives.
+
+    `jacobian` contains df_c/dx_j as (c, j, value), and `forcing` contains df_c/dp_q as (c, q,
+    value) for coefficients and inner parameters. If there is a residual, `basis` is df/dv (B, H),
+    the same for all equations.
+    """
 
     f: np.ndarray
     jacobian: list[tuple[int, int, Any]]
@@ -25,11 +28,12 @@ class Derivatives(NamedTuple):
 
 @final
 class Linearization:
-    """f and its derivatives as functions of states, inputs and free constants. `at` fixes the
-    constants for repeated evaluation.
+    """The field and its derivatives as functions of states, inputs and free constants.
+
+    `at` fixes the constants for repeated evaluation.
 
     Terms are differentiated symbolically, the residual by finite differences, and its weights
-    exactly. States and inputs have shape (V, B), one row per variable.
+    exactly. States and inputs have shape (V, B), with one row per variable.
     """
 
     def __init__(
@@ -54,13 +58,13 @@ class Linearization:
         self._plan(field, constants)
 
     def _plan(self, field: HybridField, constants: Constants) -> None:
-        """List the formulas to evaluate and the entries that each formula contributes to."""
+        """List the formulas to evaluate, and the entries to which each formula contributes."""
         coefficients = np.asarray(field.coefficients)
         terms = field.features.terms
         names = field.features.parameters
         items: list[Expression] = []
         self.in_states: list[tuple[int, int, int, int]] = []  # equation, term, state, item
-        self.inner: list[tuple[int, int, int, int]] = []  # equation, term, free parameter, item
+        self.inner: list[tuple[int, int, int, int]] = []  # (equation, term, free parameter, item)
 
         def item_index(item: Expression) -> int:
             items.append(item)
@@ -79,12 +83,13 @@ class Linearization:
                 slope = derivative(terms[k], names[i])
                 if slope != Number(0.0):
                     self.inner.append((c, k, len(constants.lead) + q, item_index(slope)))
-        self.in_use = (list(values), list(values.values()))  # terms, and items of their values
+        # terms, and the items with their values
+        self.in_use = (list(values), list(values.values()))
         for k in constants.columns.tolist():  # the coefficient of a candidate may be zero
             if k not in values:
                 values[k] = item_index(terms[k])
         free = zip(constants.rows.tolist(), constants.columns.tolist(), strict=True)
-        self.linear = [  # equation, free parameter, factor, item
+        self.linear = [  # (equation, free parameter, factor, item)
             (c, int(q), float(constants.mixing[i, q]), values[k])
             for i, (c, k) in enumerate(free)
             for q in np.flatnonzero(constants.mixing[i])
@@ -99,7 +104,7 @@ class Linearization:
 
 @final
 class FieldAt:
-    """f with given constants."""
+    """The field f with fixed constants."""
 
     def __init__(self, linearization: Linearization, values: Values):
         self._linearization, self._values = linearization, values
@@ -115,7 +120,7 @@ class FieldAt:
         self._inner = [(c, q, w[c][k], i) for c, k, q, i in linearization.inner]
 
     def __call__(self, z: Float[np.ndarray, "V B"]) -> Float[np.ndarray, "n B"]:
-        """Return f alone."""
+        """Return f without derivatives."""
         f = self._sum(run(self._linearization.simple, z, np, self._named), z.shape[1])
         if self._linearization.has_residual:
             f += self._residual(z)[0]
@@ -142,8 +147,10 @@ class FieldAt:
         return Derivatives(f, entries, forcing, basis)
 
     def _sum(self, terms: list[Any], count: int) -> Float[np.ndarray, "n B"]:
-        """Return the right-hand sides from the values of the terms in use. A term that is not
-        finite affects all equations; such trajectories are discarded anyway."""
+        """Return the right-hand sides, given the values of the terms in use.
+
+        A term that is not finite affects all equations; such trajectories are discarded anyway.
+        """
         theta = np.empty((len(terms), count))
         for row, values in zip(theta, terms, strict=True):
             row[:] = values
@@ -152,7 +159,7 @@ class FieldAt:
     def _add_residual(
         self, z: np.ndarray, jacobian: dict[tuple[int, int], Any]
     ) -> tuple[Float[np.ndarray, "n B"], Float[np.ndarray, "B H"]]:
-        """Return the residual and its basis, and add its derivatives to the Jacobian."""
+        """Return the residual and its basis. Add the residual's derivatives to the Jacobian."""
         linearization, n, count = self._linearization, self._n, z.shape[1]
         moved = np.repeat(z[:, None], n + 1, axis=1)
         for j in range(n):

@@ -1,4 +1,4 @@
-"""`Matcher`: fast matches of constants to trajectories, for ranking many formulas."""
+"""`Matcher`: match constants to trajectories quickly, to rank many formulas."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -24,7 +24,7 @@ from ._stages import match_stage, prior_precision, updated_states
 
 @final
 class MatchStages(NamedTuple):
-    """Problem, last stage and first stage of a match."""
+    """The problem, last stage and first stage of a match."""
 
     problem: Problem
     last: Stage
@@ -33,12 +33,12 @@ class MatchStages(NamedTuple):
 
 @final
 class Match(NamedTuple):
-    """A field with constants matched to segments.
+    """A field with constants that were matched to segments.
 
-    `misfits` has the mean squared misfit of each state by segment length, relative to the noise if
-    the noise grows with the state, and zero for states that were not measured. `states` are the
-    states of all rows on the longest segments. `stages` is None if trajectories do not follow the
-    data.
+    `misfits` maps a segment length to the mean squared misfit of each state. It is relative to the
+    noise if the noise grows with the state, and zero for states that were not measured. `states`
+    are the states of all rows on the longest segments. `stages` is None if trajectories do not
+    follow the data.
     """
 
     field: HybridField
@@ -48,7 +48,10 @@ class Match(NamedTuple):
 
     def refinement(self, *, is_curved: bool = True) -> Refinement | None:
         """Return the constants with their joint covariance, or None if trajectories do not follow
-        the data. If `is_curved`, intervals use profiles of the likelihood, which are slow."""
+        the data.
+
+        If `is_curved`, intervals use profiles of the likelihood, which take longer.
+        """
         if self.stages is None:
             return None
         with np.errstate(all="ignore"):
@@ -58,8 +61,10 @@ class Match(NamedTuple):
 @final
 @dataclass(frozen=True, eq=False)
 class Matcher:
-    """Data to which fields are matched, on segments of at most `max_length` steps. If the data are
-    noisy, terms within sqrt(log N) standard errors of zero are removed."""
+    """Data to which fields are matched, on segments of at most `max_length` steps.
+
+    If the data are noisy, terms within sqrt(log N) standard errors of zero are removed.
+    """
 
     data: Dataset
     interpolation: Mapping[str, str]
@@ -75,9 +80,11 @@ class Matcher:
         after: Match | None = None,
         should_continue: Callable[[int, np.ndarray], bool] = lambda length, misfit: True,
     ) -> Match:
-        """Return the field with constants matched to segments of growing length, as long as
-        trajectories follow the data and `should_continue(length, misfit)` is true. If `after` is
-        given, start with the longest segments of that match."""
+        """Return the field with constants matched to segments of growing length.
+
+        Segments grow as long as trajectories follow the data and `should_continue(length, misfit)`
+        is true. If `after` is given, the first segments are the longest ones of that match.
+        """
         problem = self._problem(field, known)
         misfits: dict[int, np.ndarray] = {}
         states = problem.initial_states
@@ -141,7 +148,7 @@ class Matcher:
         known: Knowledge | None,
         effort: Effort,
     ) -> tuple[Problem, Stage, Float[np.ndarray, "N n"]]:
-        """Return the match after removing insignificant terms one at a time."""
+        """Return the match after insignificant terms are removed one at a time."""
         n_values = self.data.n_samples * max(problem.measured.sum(), 1)
         min_ratio = np.sqrt(np.log(n_values))
         kept = None if known is None else known.required | known.related
@@ -195,8 +202,11 @@ def _match_stage(
 def _weakest_term(
     problem: Problem, stage: Stage, min_ratio: float, kept: Bool[np.ndarray, "c K"] | None
 ) -> tuple[int, int] | None:
-    """Return the equation and term with the smallest ratio of coefficient to standard error, or
-    None if this ratio is at least `min_ratio`. Terms in `kept` and single terms are not removed."""
+    """Return the equation and term with the smallest ratio of coefficient to standard error.
+
+    Return None if this ratio is at least `min_ratio`. Terms in `kept` and single terms are not
+    removed.
+    """
     constants = problem.constants
     count = len(constants.rows)
     if count != len(constants.lead):

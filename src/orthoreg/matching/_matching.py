@@ -1,10 +1,10 @@
 """Levenberg-Marquardt on constants, starts and the states of all rows together.
 
-The states at the rows of a segment are unknowns. One linearization of all steps between rows closes
+The states at the rows of a segment are unknowns. A linearization of all steps between rows closes
 the gaps between steps to first order, and makes the sum of squares a quadratic function of
 constants and starts. All states move to its minimum. Unlike a trajectory from a start, the states
-remain near the data while the constants are wrong, so chaotic and long segments converge as fast as
-short segments. [multiple shooting, Bock and Plitt 1984; lifted Newton, Albersmeyer and Diehl 2010]
+remain near the data while the constants are wrong, so long and chaotic segments converge as fast as
+short ones. [multiple shooting, Bock and Plitt 1984; lifted Newton, Albersmeyer and Diehl 2010]
 """
 
 from collections.abc import Callable
@@ -28,7 +28,7 @@ from ._sensitivities import linearized
 
 @final
 class Prior(NamedTuple):
-    """Prior of the constants, which adds sum precision (p - mean)^2 / 2 to the cost."""
+    """A prior of the constants, which adds sum precision (p - mean)^2 / 2 to the cost."""
 
     mean: np.ndarray
     precision: np.ndarray
@@ -87,9 +87,9 @@ def match_segments(
 
     The descent ends when the expected gain of a full step is below `tolerance` and the gaps are
     closed, or after `max_steps`. Segments with remaining gaps are integrated from their starts. If
-    the states are measurements (`is_measured`) rather than piecewise trajectories, the first step
-    moves only the states, so that their noise does not move poorly determined constants. If
-    constants and states are near the minimum (`starts_near`), steps are hardly damped.
+    the states are measurements (`is_measured`), not piecewise trajectories, the first step moves
+    only the states, so that their noise does not move poorly determined constants. If constants and
+    states are near the minimum (`starts_near`), steps are hardly damped.
     """
     point, converged = _minimum(
         _Lifted(problem, segments, substeps, sigma), p, states, prior, bounds, max_steps,
@@ -103,9 +103,11 @@ def match_segments(
 
 
 def matched_normal(problem: Problem, stage: Stage, stretches: int = 1) -> Normal:
-    """Return the normal equations of a stage at its states, with separate scores for `stretches` of
-    each segment. Trajectories from the starts alone would amplify rounding errors where errors grow
-    fast, for instance in an ignition."""
+    """Return the normal equations of a stage at its states.
+
+    There are separate scores for `stretches` of each segment. Trajectories from the starts alone
+    would amplify rounding errors where errors grow fast, for instance in an ignition.
+    """
     lifted = _Lifted(problem, stage.segments, stage.substeps, stage.sigma, stretches)
     return lifted.at(stage.p, stage.normal.states).normal
 
@@ -119,8 +121,10 @@ def match_starts(
     *,
     max_steps: int,
 ) -> Float[np.ndarray, "n B"]:
-    """Return the initial states with the smallest misfit for a problem without free constants.
-    Where the match fails, return the given states."""
+    """Return the initial states with the smallest misfit, for a problem without free constants.
+
+    Where the match fails, the given states are returned.
+    """
     none = np.zeros(0)
     point, _ = _minimum(
         _Lifted(problem, segments, substeps, sigma), none, states, Prior(none, none),
@@ -134,7 +138,7 @@ def match_starts(
 class _Point(NamedTuple):
     """Constants and states, with the linearized trajectory and its derivatives in each group.
 
-    `gap` is the root mean square distance to this trajectory in standard deviations. `merit` is
+    `gap` is the root mean square distance from this trajectory in standard deviations. `merit` is
     half the sum of squares of the misfit and, with less weight, of this distance.
     """
 
@@ -191,7 +195,7 @@ def _minimum(
             damping = max(damping * 10, limits.FIRST_DAMPING)
             if damping > limits.MAX_DAMPING:
                 break
-        # near the minimum, a rejected step that changes so little is limited by rounding
+        # near the minimum, rounding limits a rejected step that changes so little
         if is_closed and abs(before - after) < tolerance and (is_accepted or starts_near):
             converged = True
             break
@@ -262,8 +266,10 @@ class _Lifted:
         moves: Float[np.ndarray, "n B"],
         step_fraction: float,
     ) -> tuple[Float[np.ndarray, " P"], Float[np.ndarray, "T n B"]]:
-        """Return constants and states after this fraction of a step. The fraction is reduced if
-        states would move too far."""
+        """Return constants and states after this fraction of a step.
+
+        The fraction is reduced if states would move too far.
+        """
         change = point.normal.states - point.states
         for group, by in zip(self._groups, point.by, strict=True):
             group_moves = moves[:, group].T
@@ -283,8 +289,11 @@ class _Lifted:
 def _bounded_step(
     H: Float[np.ndarray, "P P"], gradient: Float[np.ndarray, " P"], room: Float[np.ndarray, "2 P"]
 ) -> Float[np.ndarray, " P"]:
-    """Return H^-1 gradient within `room`. Parameters that would leave `room` are set to its edge,
-    and the system is solved again for the others."""
+    """Return H^-1 gradient within `room`.
+
+    Parameters that would leave `room` are set to its edge, and the system is solved again for the
+    other parameters.
+    """
     step = np.linalg.solve(H, gradient)
     free = np.ones(len(step), dtype=bool)
     while True:
@@ -301,7 +310,8 @@ def _newton_step(
     normal: Normal, p: np.ndarray, prior: Prior, damping: float, room: Float[np.ndarray, "2 P"]
 ) -> tuple[np.ndarray, np.ndarray, float]:
     """Return the damped steps of the constants (within `room`) and of the starts (n, B), and the
-    expected gain."""
+    expected gain.
+    """
     size, precision = len(p), prior.precision
     prior_score = precision * (prior.mean - p)
     try:

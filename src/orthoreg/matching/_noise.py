@@ -1,4 +1,4 @@
-"""Noise estimated from residuals of trajectories: its size and its correlation between rows."""
+"""Estimate noise from residuals of trajectories: its size and its correlation between rows."""
 
 from collections.abc import Sequence
 from typing import NamedTuple, final
@@ -16,14 +16,14 @@ from ._segments import RunSegments
 
 @final
 class CorrelatedNoise(NamedTuple):
-    """Variance of each state's noise, and the number of rows per independent value."""
+    """The variance of each state's noise, and the number of rows per independent value."""
 
     variance: np.ndarray
     time: np.ndarray
 
 
 def white_noise_variance(data: Dataset) -> Float[np.ndarray, " n"]:
-    """Return the noise variance of each state as estimated by smoothing."""
+    """Return the noise variance of each state, estimated by smoothing."""
     plan = data.plan
     if data.discrete:  # nothing is smoothed
         return np.maximum(plan.noise**2, min_misfit(data.states))
@@ -46,7 +46,9 @@ def residual_std(
     is_valid: Bool[np.ndarray, " B"],
     n_estimated: float = 0.0,
 ) -> Float[np.ndarray, " n"]:
-    """Return the standard deviation of each state's residuals, infinite if it was not measured.
+    """Return the standard deviation of each state's residuals.
+
+    It is infinite for unmeasured states.
 
     Residuals beyond `HUBER` standard deviations are clipped to `HUBER`. `n_estimated` is the number
     of unknowns estimated from the data. Values at limits of sensors count with their expected
@@ -87,8 +89,11 @@ def _distance_beyond(
     segments: RunSegments,
     is_valid: Bool[np.ndarray, " B"],
 ) -> tuple[Float[np.ndarray, "T n b"], Bool[np.ndarray, "T n b"]] | None:
-    """Return how far states are beyond the limits of their sensors, and which values are at a
-    limit. Return None if no value is at a limit."""
+    """Return how far states are beyond the limits of their sensors, and a mask of the values at
+    limits.
+
+    Return None if no value is at a limit.
+    """
     clipped = problem.clipped(segments)
     if clipped is None:
         return None
@@ -99,8 +104,10 @@ def _distance_beyond(
 def mean_squared_misfit(
     problem: Problem, segments: RunSegments, normal: Normal
 ) -> Float[np.ndarray, " n"]:
-    """Return the mean square of each state's residuals, zero if it was not measured. A diverged
-    segment counts with the variance of the state."""
+    """Return the mean square of each state's residuals. It is zero for unmeasured states.
+
+    A diverged segment counts with the variance of the state.
+    """
     weight, is_valid = segments.weight, normal.is_valid
     share = float(weight[:, is_valid].sum() / weight.sum())
     square = residual_std(problem, normal.states, segments, is_valid) ** 2
@@ -112,8 +119,10 @@ def mean_squared_misfit(
 def correlation_time(
     residuals: Float[np.ndarray, "T n B"], counted: Bool[np.ndarray, "T B"]
 ) -> Float[np.ndarray, " n"]:
-    """Return the number of rows per independent value of each state's residuals, 1 + 2 sum_k rho_k
-    over positive correlations."""
+    """Return the number of rows per independent value of each state's residuals.
+
+    This is 1 + 2 sum_k rho_k over positive correlations.
+    """
     r = np.where(counted[:, None], residuals, 0.0)
     size = np.sqrt((r**2).sum(axis=(0, 2)) / max(counted.sum(), 1))
     r = r / np.maximum(size, 1e-300)[:, None]
@@ -133,14 +142,16 @@ def correlation_time(
 
 
 def _residual_time(problem: Problem, stage: Stage) -> Float[np.ndarray, " n"]:
-    """Return the correlation time of a stage's residuals, 1 for states that were not measured."""
+    """Return the correlation time of a stage's residuals. It is 1 for unmeasured states."""
     residuals, counted = _residuals(problem, stage.segments, stage.normal)
     return np.where(problem.measured, correlation_time(residuals, counted), 1.0)
 
 
 def long_run_time(problem: Problem, stage: Stage) -> Float[np.ndarray, " n"]:
     """Return the factor by which correlation of a stage's residuals increases the variance of their
-    mean, 1 for states that were not measured.
+    mean.
+
+    It is 1 for unmeasured states.
 
     Estimated constants and starts absorb slow residuals, so a plain sum of correlations is too
     small. First-order correlation is therefore removed before the sum and restored after it.
@@ -170,9 +181,11 @@ def are_correlated(problem: Problem, stage: Stage, normal: Normal) -> bool:
 
 
 def estimate_correlated_noise(problem: Problem, stages: Sequence[Stage]) -> CorrelatedNoise | None:
-    """Return the noise in the residuals of long segments, or None if it is not correlated noise.
-    Correlated noise is small, correlated between rows, and no larger in longer segments, along
-    which model errors accumulate."""
+    """Return the noise in the residuals of long segments, or None if it is not correlated.
+
+    Correlated noise is small and correlated between rows. Unlike model errors, which accumulate, it
+    is no larger in longer segments.
+    """
     if len(stages) < 2 or stages[-2].length < limits.NOISE_MIN_STEPS:
         return None
     shorter, longer, m = stages[-2], stages[-1], problem.measured
@@ -192,6 +205,6 @@ def estimate_correlated_noise(problem: Problem, stages: Sequence[Stage]) -> Corr
 def _residuals(
     problem: Problem, segments: RunSegments, normal: Normal
 ) -> tuple[Float[np.ndarray, "T n B"], Bool[np.ndarray, "T B"]]:
-    """Return residuals in units of the relative noise, and which of them count."""
+    """Return residuals in units of the relative noise, and a mask of those that count."""
     residuals = problem.measured_states(segments) - normal.states
     return residuals / problem.relative_std(segments), (segments.weight > 0) & normal.is_valid

@@ -23,10 +23,10 @@ from ._sensitivities import follow, growth_of_errors, step_ends
 @final
 @dataclass(frozen=True, eq=False)
 class Normal:
-    """Normal equations of segments, with r the weighted residuals in standard deviations.
+    """Normal equations of segments, where r are the weighted residuals in standard deviations.
 
     `costs` is half the sum of squares of each segment (linear beyond `HUBER`). For constants p and
-    starts s, `pp` = sum J_p'J_p, and `ss` and `sp` are the corresponding blocks of each segment.
+    starts s, `pp` is sum J_p'J_p, and `ss` and `sp` are the corresponding blocks of each segment.
     The scores J'r are given for each stretch of each segment. `states` (T, n, B) are simulated.
     """
 
@@ -54,9 +54,11 @@ def normal_equations(
     reference: Float[np.ndarray, "T n B"] | None = None,
     clipped: Int[np.ndarray, "T n B"] | None = None,
 ) -> Normal:
-    """Return the normal equations of these segments. States with an infinite sigma do not count.
-    Costs and outlier weights are evaluated at the `reference` states, by default the trajectory.
-    `clipped` marks values at the upper (1) and lower (-1) limit of a sensor, which are censored.
+    """Return the normal equations of these segments.
+
+    States with an infinite sigma do not count. Costs and outlier weights are evaluated at the
+    `reference` states, by default the trajectory. `clipped` marks values at the upper (1) and lower
+    (-1) limit of a sensor, which are censored.
     """
     counted: Any = np.flatnonzero(np.isfinite(sigma[0, :, 0]))
     if len(counted) == sigma.shape[1]:
@@ -111,7 +113,7 @@ def normal_equations(
 
 
 def joined(parts: Sequence[Normal]) -> Normal:
-    """Return the normal equations of several groups of segments together."""
+    """Return the normal equations of several groups of segments as one."""
     if len(parts) == 1:
         return parts[0]
 
@@ -139,7 +141,7 @@ def huber(r: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def starts_step(normal: Normal) -> Float[np.ndarray, "n B"]:
-    """Return the Gauss-Newton step of the starts with fixed constants."""
+    """Return the Gauss-Newton step of the starts for fixed constants."""
     diagonal = np.einsum("bii->bi", normal.ss)
     floor = np.where(diagonal > 0, limits.DIAGONAL_ROUNDING * diagonal, 1.0)
     ss = normal.ss + np.eye(len(normal.states[0])) * floor[:, None]
@@ -149,8 +151,11 @@ def starts_step(normal: Normal) -> Float[np.ndarray, "n B"]:
 def eliminate_starts(
     normal: Normal, precision: Float[np.ndarray, " P"], damping: float = 0.0
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the Schur complement H = pp - sum sp' ss^-1 sp, the scores of each segment and stretch
-    with the starts eliminated (B, g, P), and ss^-1 [sp, s_scores]."""
+    """Return the normal equations with the starts eliminated.
+
+    These are the Schur complement H = pp - sum sp' ss^-1 sp, the scores of each segment and stretch
+    (B, g, P), and ss^-1 [sp, s_scores].
+    """
     n, size = normal.sp.shape[1:]
     diagonal = np.einsum("bii->bi", normal.ss)
     floor = np.where(diagonal > 0, limits.DIAGONAL_ROUNDING * diagonal, 1.0)
@@ -213,12 +218,12 @@ class Problem:
 
     @cached_property
     def initial_constants(self) -> Float[np.ndarray, " P"]:
-        """The constants of the given field."""
+        """The constants of the field."""
         return self.constants.read(self.field)
 
     @property
     def initial_states(self) -> Float[np.ndarray, "N n"]:
-        """The measured states, with smooth values in place of those at the limits of sensors."""
+        """The measured states, with smooth values where sensors are at their limits."""
         plan = self.data.plan
         if not plan.clipped.any():
             return self.data.states
@@ -236,7 +241,7 @@ class Problem:
     def _linearization(self) -> Linearization:
         region, gated = self.field.region, self.gated
         if gated is None:
-            # inside its region a residual needs no gate, which is expensive to evaluate
+            # within its region, a residual needs no gate, which takes long to evaluate
             gated = region is not None and bool((region.distance(self.data.variables) > 1).any())
         return Linearization(self.field, self.constants, self.sizes, gated=gated)
 
@@ -245,8 +250,10 @@ class Problem:
         return box_around(self.data.states)
 
     def relative_std(self, segments: RunSegments) -> Float[np.ndarray, "T n B"] | float:
-        """Return the noise of each value relative to the noise level of its state, infinite for
-        values without a residual."""
+        """Return the noise of each value relative to the noise level of its state.
+
+        It is infinite for values without a residual.
+        """
         if self._relative_std is None:
             return 1.0
         return np.moveaxis(self._relative_std[segments.rows], 2, 1)
@@ -269,24 +276,33 @@ class Problem:
         return np.where(self.data.filled, np.inf, 1.0 if relative is None else relative)
 
     def clipped(self, segments: RunSegments) -> Int[np.ndarray, "T n B"] | None:
-        """Return 1 for values at the upper limit of a sensor, -1 for values at the lower limit, and
-        0 for all others. Return None if no value is at a limit."""
+        """Return 1 for values at the upper limit of a sensor, -1 at the lower limit, and 0
+        otherwise.
+
+        Return None if no value is at a limit.
+        """
         clipped = self.data.plan.clipped
         return np.moveaxis(clipped[segments.rows], 2, 1) if clipped.any() else None
 
     def residuals(
         self, states: Float[np.ndarray, "T n B"], segments: RunSegments
     ) -> Float[np.ndarray, "T n B"]:
-        """Return the measured states minus other states. If a value is at the limit of a sensor and
-        the other state is beyond this limit, the difference is zero."""
+        """Return the measured states minus other states.
+
+        If a value is at the limit of a sensor and the other state is beyond this limit, the
+        difference is zero.
+        """
         r, clipped = self.measured_states(segments) - states, self.clipped(segments)
         return r if clipped is None else np.where(clipped * r < 0, 0.0, r)
 
     def likelihood_std(
         self, sigma: Float[np.ndarray, " n"], segments: RunSegments
     ) -> Float[np.ndarray, "T n B"]:
-        """Return the standard deviation of the noise of each value, which is infinite for values
-        that are ignored. Values at the limits of sensors are treated as censored."""
+        """Return the standard deviation of the noise of each value, which is infinite for ignored
+        values.
+
+        Values at the limits of sensors are treated as censored.
+        """
         relative = self._value_std
         if relative is None:
             shape = (segments.rows.shape[0], len(sigma), segments.count)
@@ -327,8 +343,10 @@ class Problem:
     def start_conditions(
         self, first: Float[np.ndarray, "n B"], segments: RunSegments
     ) -> tuple[Float[np.ndarray, "m B"], Float[np.ndarray, "m n B"]]:
-        """Return how far first states of segments violate the rules for first rows of runs, in
-        standard deviations, and the derivatives. Segments within a run have no rules."""
+        """Return the violation of the rules for first rows of runs, and its derivatives.
+
+        Violations are in standard deviations. Segments that begin within a run have no rules.
+        """
         assert self.starts is not None
         rows, data = segments.rows[0], self.data
         z = first if data.inputs is None else np.concatenate([first, data.inputs[rows].T])
@@ -344,7 +362,7 @@ class Problem:
     def with_starts(
         self, normal: Normal, first: Float[np.ndarray, "n B"], segments: RunSegments
     ) -> Normal:
-        """Return the normal equations with the rules for first rows."""
+        """Return the normal equations with the rules for first rows added."""
         if self.starts is None:
             return normal
         r, J = self.start_conditions(first, segments)
@@ -377,8 +395,10 @@ class Problem:
         tolerance: Float[np.ndarray, " n"],
         max_substeps: int = limits.MAX_SUBSTEPS,
     ) -> int:
-        """Return the smallest number of substeps whose error, estimated by step halving, is within
-        the tolerance."""
+        """Return the smallest number of substeps whose error is within the tolerance.
+
+        The error is estimated by step halving.
+        """
         if segments.discrete:
             return 1
         subset = np.unique(
@@ -406,8 +426,10 @@ class Problem:
     def error_growth(
         self, p: np.ndarray, states: Float[np.ndarray, "N n"], segments: RunSegments
     ) -> float:
-        """Return the median factor by which small errors of the initial state grow along a segment,
-        linearized at these states."""
+        """Return the median factor by which small errors of the initial state grow along a segment.
+
+        The growth is linearized at these states.
+        """
         nodes = input_nodes(self.data, self.inputs, segments, 1)
         with np.errstate(all="ignore"):
             growth = growth_of_errors(

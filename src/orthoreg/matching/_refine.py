@@ -1,4 +1,4 @@
-"""`refine`: constants, starts and the weights of the residual from trajectories."""
+"""`refine`: estimate constants, starts and the weights of the residual from trajectories."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -29,13 +29,13 @@ from ._stages import match_stages
 class Refinement:
     """Constants matched to trajectories, with their uncertainty.
 
-    `uncertainty` has the estimates with their joint covariance. Its degrees of freedom are the
-    number of values minus the number of estimates. If the covariance comes from the scores of
-    groups (`is_sandwich`), they are the number of groups (runs or stretches) minus one. `noise` is
-    the residual standard deviation of each state, infinite if it was not measured. `error_before`
-    and `error_after` are root mean squared errors of forecasts of held-out data, in standard
-    deviations of the states. `status` describes the result in words. If `kept` is false, the field
-    is the given one and there is no uncertainty.
+    `uncertainty` contains the estimates with their joint covariance. Its degrees of freedom are the
+    number of values minus the number of estimates or, if the covariance comes from the scores of
+    groups (`is_sandwich`), the number of groups (runs or stretches) minus one. `noise` is the
+    residual standard deviation of each state, infinite if it was not measured. `error_before` and
+    `error_after` are root mean squared errors of forecasts of held-out data, in standard deviations
+    of the states. `status` describes the result in words. If `kept` is false, the field is the
+    given one and there is no uncertainty.
     """
 
     field: HybridField
@@ -51,12 +51,12 @@ class Refinement:
 
     @property
     def places(self) -> tuple[tuple[int, int], ...]:
-        """Equation and term of each estimated coefficient."""
+        """The equation and term of each estimated coefficient."""
         return () if self.uncertainty is None else self.uncertainty.places
 
     @property
     def parameters(self) -> tuple[str, ...]:
-        """Names of the estimated inner parameters, which follow the coefficients."""
+        """The names of the estimated inner parameters, which follow the coefficients."""
         return () if self.uncertainty is None else self.uncertainty.parameters
 
     @property
@@ -73,7 +73,7 @@ class Refinement:
 
     @property
     def standard_errors(self) -> Float[np.ndarray, " k"] | None:
-        """Standard error of each constant, in the order of `values`."""
+        """The standard error of each constant, in the order of `values`."""
         return None if self.uncertainty is None else self.uncertainty.standard_errors
 
     def interval(self, level: float = 0.95) -> Float[np.ndarray, "k 2"] | None:
@@ -81,8 +81,10 @@ class Refinement:
         return None if self.uncertainty is None else self.uncertainty.interval(level)
 
     def coefficient_intervals(self, level: float = 0.95) -> Float[np.ndarray, "c K 2"] | None:
-        """Return the intervals in the shape of the coefficients. Coefficients that were not
-        estimated have zero-length intervals."""
+        """Return the intervals in the shape of the coefficients.
+
+        For coefficients that were not estimated, both ends are the coefficient.
+        """
         if self.uncertainty is None:
             return None
         return self.uncertainty.coefficient_intervals(np.asarray(self.field.coefficients), level)
@@ -102,8 +104,10 @@ def refine(
     noise: Float[np.ndarray, " n"] | None = None,
     choice: StructureChoice | None = None,
 ) -> Refinement:
-    """Match the constants of a field to trajectories: all non-zero coefficients, the parameters in
-    their terms, and the weights of the residual unless `residual=False`.
+    """Match the constants of a field to trajectories.
+
+    These are all nonzero coefficients, the parameters in their terms and, unless `residual=False`,
+    the weights of the residual.
 
     The sum of squared differences between simulated and measured states is minimized over the
     constants and the start of every segment. Each state is weighted by its noise, which is
@@ -113,12 +117,12 @@ def refine(
     and bounds are satisfied. The prior of the weights is normal around their initial values; its
     variance maximizes the evidence.
 
-    The result is kept if the `choice` of terms that produced the field leaves only noise, or if
-    forecasts of held-out runs, or of the end of a single run, are no worse. Otherwise the constants
-    are refined without the weights. The gate of refined weights is widened if this improves
-    forecasts of the outermost runs. `noise` is the standard deviation of each state's noise; a
-    misfit of this size does not limit the segment length. With a `choice` that leaves only noise,
-    refinement starts from its segments.
+    The result is kept if the misfit of the `choice` of terms that produced the field is only noise,
+    or if forecasts of held-out runs, or of the end of a single run, are no worse. Otherwise the
+    constants are refined without the weights. The gate of refined weights is widened if this
+    improves forecasts of the outermost runs. `noise` is the standard deviation of each state's
+    noise; a misfit of this size does not limit the segment length. If the misfit of a `choice` is
+    only noise, refinement starts from its segments.
     """
     fixed = [data.state_names.index(name) for name in data.velocity_of]
     constants = Constants.of(field, fixed, residual=residual, knowledge=knowledge)
@@ -174,9 +178,11 @@ def _is_better(new: Comparison | None, old: Comparison | None) -> bool:
 
 
 def _starts(data: Dataset, choice: StructureChoice | None) -> list[dict[str, Any]]:
-    """Return the options of the first segments. A choice that leaves only noise is near the
-    minimum. The states of any other choice may lead back to wrong constants, so short segments of
-    the measured states are also matched."""
+    """Return the options of the first segments, for each start to try.
+
+    A choice whose misfit is only noise is near the minimum. The states of any other choice may lead
+    back to wrong constants, so short segments of the measured states are matched too.
+    """
     if choice is None or len(choice.states) != data.n_samples:
         return [{}]
     effort = limits.FULL._replace(first_length=choice.length)
@@ -193,7 +199,10 @@ def _accepted_stage(
     bounds: Float[np.ndarray, "2 P"],
 ) -> tuple[Stage | None, Comparison]:
     """Return the last stage whose constants forecast held-out data no worse than the initial
-    constants, or None, and the last comparison."""
+    constants.
+
+    The stage may be None. The last comparison is returned too.
+    """
     comparison = Comparison(np.nan, np.nan)
     held_out = HeldOutForecasts(problem, states, bounds)
     for stage in stages[: -limits.MAX_REFUSED_STAGES - 1 : -1]:
@@ -212,8 +221,10 @@ def _result(
     *,
     is_curved: bool = True,
 ) -> Refinement:
-    """Return the refinement given the last and the first stage. If `is_curved`, intervals use
-    profiles of the likelihood."""
+    """Return the refinement, given the last and the first stage.
+
+    If `is_curved`, intervals use profiles of the likelihood.
+    """
     stage, first = stages
     constants, data = problem.constants, problem.data
     field = constants.write(problem.field, stage.p)
@@ -240,7 +251,7 @@ def _result(
     uncertainty = None
     if not is_stuck:
         factors = np.ones((constants.count, 2))
-        if is_curved and not covariance.is_sandwich:  # a profile ignores misfits beyond noise
+        if is_curved and not covariance.is_sandwich:  # a profile ignores misfits beyond the noise
             factors = profile_factors(problem, stage, bounds, freedom)
         uncertainty = Uncertainty(
             places=tuple(zip(constants.rows.tolist(), constants.columns.tolist(), strict=True)),
@@ -275,7 +286,7 @@ def _with_undetermined(uncertainty: Uncertainty, problem: Problem, stage: Stage)
     absolute = problem.constants.derivatives() @ (stage.p[:, None] * changes)
     size = np.where(uncertainty.values != 0, np.abs(uncertainty.values), 1.0)
     relative = absolute / np.where(uncertainty.values != 0, uncertainty.values, 1.0)[:, None]
-    # what is determined has a variance without these directions
+    # without these directions, the other combinations have a finite variance
     axes = np.linalg.qr(absolute / size[:, None])[0]
     kept = np.eye(len(size)) - axes @ axes.T
     covariance = kept @ (uncertainty.covariance / np.outer(size, size)) @ kept
@@ -284,8 +295,10 @@ def _with_undetermined(uncertainty: Uncertainty, problem: Problem, stage: Stage)
 
 
 def _is_followed(problem: Problem, stage: Stage) -> bool:
-    """Return whether the misfit may be noise. At a minimum far above the noise, sensitivities say
-    nothing about which constants the data determine."""
+    """Return whether the misfit may be noise.
+
+    At a minimum far above the noise, sensitivities do not show which constants the data determine.
+    """
     m = problem.measured
     noise = white_noise_variance(problem.data)[m]
     is_large = stage.sigma[m] ** 2 > limits.FOLLOWED * noise
@@ -334,8 +347,11 @@ def match_fixed_structure(
     bounds: Mapping[str, tuple[float, float]],
     knowledge: Knowledge | None,
 ) -> Refinement | None:
-    """Return the coefficients and inner parameters that follow these runs best, with their
-    covariance and without a check on held-out data; None if trajectories do not follow the runs."""
+    """Return the coefficients and inner parameters for which trajectories best follow these runs.
+
+    The result includes their covariance, but no check on held-out data. Return None if trajectories
+    do not follow the runs.
+    """
     fixed = [data.state_names.index(name) for name in data.velocity_of]
     constants = Constants.of(field, fixed, residual=False, knowledge=knowledge)
     problem = Problem.of(

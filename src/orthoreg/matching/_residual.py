@@ -1,4 +1,4 @@
-"""A residual with refined weights: its orthogonality to the terms, and the range of its gate."""
+"""Refined weights of a residual: its orthogonality to the terms, and the range of its gate."""
 
 from dataclasses import replace
 
@@ -19,9 +19,10 @@ from ._stages import match_stage
 def reprojected(
     field: HybridField, constants: Constants, data: Dataset
 ) -> tuple[HybridField, Float[np.ndarray, "k P"]]:
-    """Return the same function with its residual made orthogonal again to the terms of each
-    equation on the data, and the derivatives of the coefficients with respect to the free
-    parameters.
+    """Return the same function with its residual made orthogonal to the terms of each equation
+    again.
+
+    Also return the derivatives of the coefficients with respect to the free parameters.
 
     C theta + V'psi - P theta is unchanged by P' = <psi, theta> <theta, theta>^-1 V and C - P + P'.
     """
@@ -68,12 +69,12 @@ def open_gate(
     states: Float[np.ndarray, "N n"],
     bounds: Float[np.ndarray, "2 P"],
 ) -> HybridField:
-    """Return the field with a wider gate if forecasts of the outermost runs support it.
+    """Return the field with a wider gate, if forecasts of the outermost runs support it.
 
-    Weights and constants are refined on the other runs alone, and the outermost runs are forecast
-    with the gate of the other runs and without a gate. If forecasts without a gate are much better,
-    the wider gate trusts the residual as far beyond all data as the outermost runs are beyond the
-    other runs, and decreases slowly from there.
+    Weights and constants are refined on the other runs alone. The outermost runs are then forecast
+    with the gate of the other runs, and without a gate. If forecasts without a gate are much
+    better, the wider gate trusts the residual as far beyond all data as the outermost runs are
+    beyond the other runs. The residual decreases slowly from there.
     """
     data, region = problem.data, field.region
     if region is None or region.period is not None or data.n_runs < limits.GATE_RUNS:

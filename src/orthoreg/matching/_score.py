@@ -21,9 +21,12 @@ from ._problem import Problem
 
 
 def max_noise_ratio(rows: float, accuracy: float = limits.NOISE_ACCURACY) -> float:
-    """Return the mean square of `rows` independent values of white noise, in estimated noise
-    variances, that is exceeded with probability 1 - `EXCESS_LEVEL`. The estimate of the variance
-    may be wrong by a factor of `accuracy`."""
+    """Return the mean square that `rows` independent values of white noise exceed with probability
+    1 - `EXCESS_LEVEL`.
+
+    It is in estimated noise variances. The estimate of the variance may be wrong by a factor of
+    `accuracy`.
+    """
     from scipy.special import chdtri
 
     if not np.isfinite(rows):
@@ -48,7 +51,7 @@ def trajectory_score(ratio: Float[np.ndarray, " n"], rows: Float[np.ndarray, " n
 @final
 @dataclass(frozen=True, eq=False)
 class Score:
-    """Score of sets of terms on runs, in nats; lower is better.
+    """The score of sets of terms on runs, in nats. Lower is better.
 
     `noise` is the noise variance of each state, `rows` the number of its independent values,
     `measured` marks the states that count, and `term_price` is the price of each term. If the noise
@@ -66,7 +69,7 @@ class Score:
     @classmethod
     def of(cls, data: Dataset, features: FeatureMap) -> "Score":
         """Return the score for white noise."""
-        # one term among K: the extended information criterion [Chen and Chen 2008]
+        # the price of one among K terms in the extended information criterion [Chen and Chen 2008]
         per_term = 0.5 * np.log(data.n_samples) + np.log(len(features.terms))
         symbols = np.array([complexity(term) for term in features.terms])
         rows = np.full(data.n_states, float(data.n_samples))
@@ -108,7 +111,7 @@ class Score:
 
 @final
 class Inclusion(NamedTuple):
-    """Probability of each term, and of all chosen terms of each equation jointly."""
+    """The probability of each term, and of all selected terms of each equation jointly."""
 
     terms: Float[np.ndarray, "c K"]
     equations: Float[np.ndarray, " c"]
@@ -121,8 +124,8 @@ class StructureChoice:
 
     `states` are the states of all rows on segments of `length` steps, `sigma` are the standard
     deviations of their residuals, `misfit` is the largest misfit of a state in noise variances, and
-    `max_noise_ratio` the misfit that noise alone rarely exceeds. `correlated_noise` is the noise
-    used for the score if it is correlated, and `inclusion` the probability of each term.
+    `max_noise_ratio` is the misfit that noise alone rarely exceeds. If the noise is correlated, the
+    score uses `correlated_noise`. `inclusion` contains the probability of each term.
     """
 
     field: HybridField

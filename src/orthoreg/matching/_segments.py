@@ -13,7 +13,7 @@ from ..simulation import WEIGHTS as TSITOURAS
 from . import _limits as limits
 
 MIDDLE_NODE = 6
-"""Index of the node in the middle of a step, after the nodes of Tsitouras' method."""
+"""Index of the node in the middle of a step. It follows the nodes of Tsitouras' method."""
 WEIGHTS = tuple(np.array(row) for row in TSITOURAS)
 STAGES = len(WEIGHTS)
 Slopes = Callable[[np.ndarray], np.ndarray]  # (V, B) -> (n, B)
@@ -26,8 +26,7 @@ class RunSegments:
 
     `rows` (L + 1, B) are the row indices in the data. `weight` is 0 after the end of a segment, 0.5
     for a row that two segments share, and 1 otherwise. `steps` (L, B) are the times between rows, 0
-    after the end. `discrete` says that the field is a map, whose value is the state at the next
-    row.
+    after the end. If `discrete`, the field is a map, and its value is the state at the next row.
     """
 
     rows: Int[np.ndarray, "T B"]
@@ -55,8 +54,8 @@ class RunSegments:
 def cut(data: Dataset, length: int, max_rows: int) -> RunSegments:
     """Return segments of about `length` steps that divide every run into equal parts.
 
-    If the segments have more than `max_rows` rows, an evenly spaced subset is returned. Runs of one
-    row are omitted.
+    If the segments have more than `max_rows` rows, an evenly spaced subset is returned. Runs with a
+    single row are omitted.
     """
     begin_parts, end_parts = [np.zeros(0, dtype=int)], [np.zeros(0, dtype=int)]
     for begin, end in zip(data.offsets[:-1], data.offsets[1:], strict=True):
@@ -71,7 +70,7 @@ def cut(data: Dataset, length: int, max_rows: int) -> RunSegments:
     max_segments = max(1, max_rows // (length + 1))
     if len(begins) > max_segments:
         subset = np.linspace(0, len(begins) - 1, max_segments).round().astype(int)
-        # a row is shared if both of its segments are kept
+        # a row is shared only if both of its segments are kept
         kept = np.isin(np.arange(len(begins)), subset)
         shared_begin &= np.append(False, kept[:-1])
         shared_end &= np.append(kept[1:], False)
@@ -106,11 +105,11 @@ def _segments(
 def input_nodes(
     data: Dataset, inputs: Inputs | None, segments: RunSegments, substeps: int
 ) -> Float[np.ndarray, "L s nodes m B"] | None:
-    """Return the inputs at the nodes of each substep: the nodes of Tsitouras' method and the
+    """Return the inputs at the nodes of each substep: those of Tsitouras' method, and the
     midpoint.
 
-    At a jump between two rows, the value before the jump is used. A map has one substep with one
-    node, the inputs at the row.
+    At a jump between two rows, the value before the jump is used. A map has one substep with a
+    single node, at the row.
     """
     if inputs is None:
         return None
@@ -139,7 +138,10 @@ def input_nodes(
 
 @final
 class Trajectories(NamedTuple):
-    """States (T, n, B) of segments. `is_valid` (B,) marks finite states that stay in the box."""
+    """States (T, n, B) of segments.
+
+    `is_valid` (B,) marks segments whose states are finite and stay in the box.
+    """
 
     states: np.ndarray
     is_valid: np.ndarray
@@ -147,7 +149,7 @@ class Trajectories(NamedTuple):
 
 @final
 class Box(NamedTuple):
-    """Bounds of the states. A trajectory that leaves the box has diverged."""
+    """Lower and upper limits of the states. A trajectory that leaves the box has diverged."""
 
     low: np.ndarray
     high: np.ndarray
@@ -168,8 +170,11 @@ def shoot(
     substeps: int,
     box: Box,
 ) -> Trajectories:
-    """Integrate x' = f(x, u) from the start of each segment by Tsitouras' fifth-order method, with
-    `substeps` equal steps between rows; or iterate a map."""
+    """Return the trajectories from the start of each segment.
+
+    A flow x' = f(x, u) is integrated by Tsitouras' fifth-order method, with `substeps` equal steps
+    between rows. A map is iterated.
+    """
     states = np.empty((segments.length + 1, *starts.shape))
     states[0] = starts
     is_valid = np.ones(starts.shape[1], dtype=bool)
@@ -193,8 +198,10 @@ def map_once(
     step: Float[np.ndarray, " B"],
     u: np.ndarray | None,
 ) -> Float[np.ndarray, "n B"]:
-    """Return f(x, u), the next state of a map; the same state after the end of a segment, where the
-    `step` is zero."""
+    """Return f(x, u), the next state of a map.
+
+    After the end of a segment, where the `step` is zero, the state is unchanged.
+    """
     z = x if u is None else np.concatenate([x, u[0]])
     return np.where(step > 0, slope(z), x)
 
@@ -226,8 +233,9 @@ def step_once(
 def _bounded(
     x: Float[np.ndarray, "n B"], is_valid: Bool[np.ndarray, " B"], box: Box
 ) -> tuple[Float[np.ndarray, "n B"], Bool[np.ndarray, " B"]]:
-    """Return the states, with states outside the box moved to its middle, and which segments are
-    still valid."""
+    """Return the states with those outside the box moved to its middle, and a mask of valid
+    segments.
+    """
     inside = ((x >= box.low) & (x <= box.high)).all(axis=0)
     if inside.all():
         return x, is_valid

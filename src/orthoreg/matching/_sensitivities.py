@@ -1,7 +1,7 @@
 """Trajectories with their sensitivities, vectorized over all steps between rows.
 
-Each step is a map x -> phi(x, p). From a guess of the states at all rows, phi and its derivatives
-F = dphi/dx and G = dphi/dp are computed for all steps together. Newton's method closes the gaps
+Each step is a map x -> phi(x, p). From a guess of the states at all rows, phi and its derivatives F
+= dphi/dx and G = dphi/dp are computed for all steps together. Newton's method closes the gaps
 between the end of one step and the start of the next, and S -> F S + G chains the sensitivities.
 [multiple shooting; Bock and Plitt 1984]
 """
@@ -23,12 +23,12 @@ from ._segments import (
     step_once,
 )
 
-_LAST_NODE = 5  # node at the end of a step, before a jump of an input
+_LAST_NODE = 5  # node at the end of a step, before an input jumps
 
 
 @final
 class Maps(NamedTuple):
-    """Ends phi (B, L, n) of all steps and their derivatives [G, F] (B, L, n, Q)."""
+    """The ends phi (B, L, n) of all steps, and their derivatives [G, F] (B, L, n, Q)."""
 
     ends: np.ndarray
     by: np.ndarray
@@ -83,8 +83,10 @@ def linearized(
     nodes: np.ndarray | None,
     substeps: int,
 ) -> tuple[Float[np.ndarray, "T n B"], Float[np.ndarray, "B T n Q"]]:
-    """Return the trajectory from the first of these states, to first order, and its derivatives
-    with respect to (constants, starts)."""
+    """Return the trajectory from the first of these states, to first order.
+
+    Also return its derivatives with respect to (constants, starts).
+    """
     maps = step_maps(field, size, states, segments, nodes, substeps)
     chained = _chained(maps, size, _gaps(maps, states))
     return states + np.moveaxis(chained[..., 0], 0, 2), chained[..., 1:]
@@ -107,8 +109,9 @@ def _gaps(maps: Maps, states: Float[np.ndarray, "T n B"]) -> Float[np.ndarray, "
 
 
 def _closing_moves(maps: Maps, states: Float[np.ndarray, "T n B"]) -> Float[np.ndarray, "T n B"]:
-    """Return the changes of the states that close all gaps: d_0 = 0,
-    d_k+1 = phi_k - x_k+1 + F_k d_k."""
+    """Return the changes of the states that close all gaps: d_0 = 0, d_k+1 = phi_k - x_k+1 + F_k
+    d_k.
+    """
     n = states.shape[1]
     moves = _chain(maps.by[..., -n:], _gaps(maps, states))[..., 0]
     return np.moveaxis(moves, 0, 2)
@@ -171,8 +174,10 @@ def step_maps(
     nodes: np.ndarray | None,
     substeps: int,
 ) -> Maps:
-    """Return the maps of all steps between rows, each from the state at its first row. If `size` is
-    0, derivatives with respect to the constants are omitted."""
+    """Return the maps of all steps between rows, each from the state at its first row.
+
+    If `size` is 0, derivatives with respect to the constants are omitted.
+    """
     length, (n, count) = segments.length, states.shape[1:]
     at, steps, nodes = _flat(states, segments, nodes, substeps)
     ends = np.empty((at.shape[1], n))
@@ -212,8 +217,9 @@ def _flat(
     nodes: np.ndarray | None,
     substeps: int,
 ) -> tuple[Float[np.ndarray, "n M"], Float[np.ndarray, " M"], np.ndarray | None]:
-    """Return first states, substep lengths and inputs with all steps on one axis, ordered by
-    segment."""
+    """Return first states, substep lengths and inputs, with all steps on one axis, ordered by
+    segment.
+    """
     at = states[:-1].transpose(1, 2, 0).reshape(states.shape[1], -1)
     if nodes is not None:
         nodes = np.moveaxis(nodes, 0, -1).reshape(*nodes.shape[1:4], -1)
@@ -243,7 +249,7 @@ def _mapped(
     step: Float[np.ndarray, " M"],
     nodes: np.ndarray | None,
 ) -> tuple[Float[np.ndarray, "M n"], Float[np.ndarray, "M n Q"]]:
-    """Return f and [df/dp, df/dx] of a map; identity after the end of a segment."""
+    """Return f and [df/dp, df/dx] of a map. After the end of a segment, the map is the identity."""
     at = field.derivatives(_with_inputs(x, nodes, 0, 0))
     n, count = x.shape
     by = np.zeros((n, size + n, count))
@@ -293,8 +299,10 @@ def _derivatives(
     count: int,
     first: Derivatives,
 ) -> Float[np.ndarray, "M n Q"]:
-    """Return [G, F] along a path: S' = (df/dx) S + df/dp by `count` steps of the classical
-    Runge-Kutta method, which evaluates the path at the start, the middle and the end of each step.
+    """Return [G, F] along a path.
+
+    S' = (df/dx) S + df/dp is integrated by `count` steps of the classical Runge-Kutta method, which
+    evaluates the path at the start, the middle and the end of each step.
 
     The steps are linear in df/dp. For the many weights of a residual, the response to a pulse at
     each of these three nodes is computed and multiplied by the basis functions there.

@@ -1,4 +1,4 @@
-"""Matches on segments of growing length, each starting from the previous result."""
+"""Match segments of growing length. Each match starts from the previous result."""
 
 from collections.abc import Callable
 
@@ -14,13 +14,15 @@ from ._segments import RunSegments, cut
 
 
 def segment_lengths(problem: Problem, effort: Effort) -> list[int]:
-    """Return growing lengths, in steps, up to the longest run or `max_length`. Lengths are larger
-    if samples are dense relative to the motion. Hidden states need long segments, since each
-    segment has to determine their start."""
+    """Return growing lengths, in steps, up to the longest run or `max_length`.
+
+    Lengths are larger if samples are dense relative to the motion. Hidden states need long
+    segments, because each segment has to determine their start.
+    """
     longest = int(problem.data.run_lengths.max()) - 1
     if problem.data.hidden:
         if problem.data.schema.per_run:
-            return [longest]  # shorter segments would have constants of their own
+            return [longest]  # shorter segments would each have their own constants
         shares = range(limits.HIDDEN_HALVINGS, -1, -1)
         return sorted({max(longest // 2**k, min(longest, effort.first_length)) for k in shares})
     last = limits.LENGTH_WEIGHTS if problem.constants.weighted else effort.max_length
@@ -43,9 +45,10 @@ def match_stages(
     states: Float[np.ndarray, "N n"] | None = None,
     sigma: Float[np.ndarray, " n"] | None = None,
 ) -> tuple[list[Stage], Float[np.ndarray, "N n"]]:
-    """Return the successful stages, and the states of all rows in the last stage. The first match
-    starts from `states`, by default the measured states. If they are trajectories, `sigma` are the
-    standard deviations of their residuals.
+    """Return the successful stages, and the states of all rows in the last stage.
+
+    The first match starts from `states`, by default the measured states. If they are trajectories,
+    `sigma` contains the standard deviations of their residuals.
 
     Noise and chaos limit the segment length. It stops growing when errors of the initial state grow
     by more than `MATCH_GROWTH` along the segments, when the misfit grows, or when trajectories
@@ -82,7 +85,9 @@ def updated_states(states: Float[np.ndarray, "N n"], stage: Stage) -> Float[np.n
 
 
 def follows_data(problem: Problem, shorter: Stage | None, stage: Stage, effort: Effort) -> bool:
-    """Return whether a stage fits its segments, and about as well as the `shorter` stage."""
+    """Return whether a stage fits its segments, and fits them about as well as the `shorter`
+    stage.
+    """
     m = problem.measured
     valid_share = stage.normal.is_valid.mean()
     if valid_share < limits.MIN_VALID_SHARE or not np.isfinite(stage.p).all():
@@ -105,8 +110,10 @@ def match_stage(
     on_step: Callable[[], None] = lambda: None,
     effort: Effort = FULL,
 ) -> Stage:
-    """Return the best constants on segments of this length: first a rough match with the given
-    sigma, then matches with the estimated sigma."""
+    """Return the best constants on segments of this length.
+
+    A rough match with the given sigma comes first, then matches with the estimated sigma.
+    """
     segments = cut(problem.data, length, _max_rows(problem, length))
     guess = np.moveaxis(states[segments.rows], 2, 1)
     is_measured = sigma is None
@@ -148,8 +155,12 @@ def match_stage(
 def _reestimated(
     problem: Problem, segments: RunSegments, solution: MatchSolution, precision: np.ndarray
 ) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, " P"]]:
-    """Return the residual standard deviation of each state and the precision of the weights' prior,
-    g / |v - v_0|^2, where g is the number of weights that the data determine. [MacKay 1992]"""
+    """Return the residual standard deviation of each state, and the precision of the weights'
+    prior.
+
+    The precision is g / |v - v_0|^2, where g is the number of weights that the data determine.
+    [MacKay 1992]
+    """
     constants, normal = problem.constants, solution.normal
     n_estimated = float(constants.count)
     new_precision = precision.copy()
@@ -172,8 +183,11 @@ def _reestimated(
 
 
 def prior_precision(problem: Problem) -> Float[np.ndarray, " P"]:
-    """Return the precision of a weak prior around the initial constants. Its standard deviation is
-    `PRIOR_WIDTH` times the size of the constant; for weights, their root mean square."""
+    """Return the precision of a weak prior around the initial constants.
+
+    Its standard deviation is `PRIOR_WIDTH` times the size of a constant; for weights, the size is
+    their root mean square.
+    """
     p, constants = problem.initial_constants, problem.constants
     precision = 1 / np.maximum(limits.PRIOR_WIDTH * np.abs(p), 1e-100) ** 2
     precision = np.where(p != 0, precision, 0.0)

@@ -1,8 +1,8 @@
 """Trajectories with gaps: Levenberg-Marquardt on constants and the states at all rows.
 
-The misfit of the measured states and the gaps between each step of the equations and the next state
-are minimized together. While wide gaps are tolerated, hidden states take any course that explains
-the measured states, and constants adapt to it. As the tolerance shrinks, the states become a
+The misfit of the measured states is minimized together with the gaps between the end of each step
+and the next state. While wide gaps are tolerated, hidden states take any course that explains the
+measured states, and constants adapt to it. As the tolerance shrinks, the states become a
 trajectory. [weak-constraint 4D-Var, Tremolet 2006; generalized profiling, Ramsay et al. 2007]
 """
 
@@ -23,9 +23,11 @@ from ._sensitivities import step_ends, step_maps
 
 @final
 class StartingPoint(NamedTuple):
-    """Constants, their natural sizes, the states of all rows, and the sizes of the states. The
-    first `skipped` tolerances are too wide for a point near another minimum. Kinks are smoothed
-    over `kink_width` times the tolerance, in sizes of their arguments."""
+    """Constants, their natural sizes, the states of all rows, and the sizes of the states.
+
+    The first `skipped` tolerances are too wide for a point near another minimum. Kinks are smoothed
+    over `kink_width` times the tolerance, in sizes of their arguments.
+    """
 
     p: Float[np.ndarray, " P"]
     natural: Float[np.ndarray, " P"]
@@ -37,8 +39,11 @@ class StartingPoint(NamedTuple):
 
 @final
 class DescentPoint(NamedTuple):
-    """Constants, states (T, n, B), mean squared misfit, costs at each tolerance, sizes of the
-    states, and substeps between rows."""
+    """The end of a descent.
+
+    It contains constants, states (T, n, B), mean squared misfit, costs at each tolerance, sizes of
+    the states, and substeps between rows.
+    """
 
     p: np.ndarray
     states: np.ndarray
@@ -50,12 +55,12 @@ class DescentPoint(NamedTuple):
 
 @final
 class _System(NamedTuple):
-    """Gauss-Newton system at a point.
+    """The Gauss-Newton system at a point.
 
-    `gaps` (L, B, n) and their derivatives `by` (L, B, n, P + n) are in tolerances, `scale` is the
-    inverse tolerance, `misfit` (T, B, n) in standard deviations, and `weight` (T, B, n) are their
-    derivatives. `starts` are values (m, B) and derivatives (m, n, B) of the conditions on first
-    states.
+    `gaps` (L, B, n) and their derivatives `by` (L, B, n, P + n) are in tolerances, and `scale` is
+    the inverse tolerance. `misfit` (T, B, n) is in standard deviations, and `weight` (T, B, n)
+    contains its derivatives. `starts` are values (m, B) and derivatives (m, n, B) of the conditions
+    on first states.
     """
 
     cost: float
@@ -84,7 +89,7 @@ class Descent:
         relative = problem.relative_std(self.segments) * np.ones((1, n, 1))
         with np.errstate(divide="ignore"):
             weight = counted * problem.measured[:, None] / (sigma[:, None] * relative)
-        self._weight = np.moveaxis(weight, 1, 2)  # T B n, as all arrays from here on
+        self._weight = np.moveaxis(weight, 1, 2)  # (T, B, n), as all following arrays
         measured = problem.measured_states(self.segments)
         self._measured = np.where(self._weight > 0, np.moveaxis(measured, 1, 2), 0.0)
         clipped = problem.clipped(self.segments)
@@ -106,8 +111,10 @@ class Descent:
         start: StartingPoint,
         best: list[float] | None,
     ) -> DescentPoint | None:
-        """Return the end of a descent, or None if it fails, or is clearly worse than the `best`
-        one, given by its costs."""
+        """Return the end of a descent, or None if it fails.
+
+        It also fails if its costs are clearly worse than `best`, the costs of the best descent.
+        """
         self._problem = self._exact
         hidden = ~self._problem.measured
         p, sizes = start.p, start.sizes
@@ -139,7 +146,7 @@ class Descent:
     def _smoothed(self, p: np.ndarray, at: Float[np.ndarray, "T n B"], share: float) -> Problem:
         """Return the problem with kinks smoothed over a share of the size of their arguments.
 
-        Without this, terms beyond a kink that no state passes have no slope. [continuation]
+        Without smoothing, terms beyond a kink that no state passes have no slope. [continuation]
         """
         if not self._kinks or not share:
             return self._exact
@@ -154,15 +161,16 @@ class Descent:
             self._kinks, argument_values(exact, self._kinks, z, values), strict=True
         ):
             size = float(np.sqrt(np.mean(np.square(argument))))
-            if np.isfinite(size) and size > 0:  # powers of two, since terms are compiled
+            if np.isfinite(size) and size > 0:  # powers of two, because terms are compiled
                 widths[kink] = 2.0 ** round(float(np.log2(share * size)))
         terms = tuple(without_kinks(term, widths) for term in field.features.terms)
         return replace(exact, field=replace(field, features=replace(field.features, terms=terms)))
 
     def reweighted(self, point: DescentPoint) -> tuple[DescentPoint, Float[np.ndarray, "n R"]]:
-        """Return the minimum with the noise that the residuals show, and the variance of the first
-        states."""
-        self._problem = self._exact  # the last descent may have ended with smooth kinks
+        """Return the minimum for the noise that the residuals show, and the variance of the first
+        states.
+        """
+        self._problem = self._exact  # the last descent may have ended with smoothed kinks
         p, at, _, _, sizes, substeps = point
         nothing = np.zeros(len(p))
         tolerance = limits.HIDDEN_TOLERANCES[-1]
@@ -225,8 +233,10 @@ class Descent:
         prior: Float[np.ndarray, " P"],
         substeps: int,
     ) -> tuple[np.ndarray, np.ndarray, float] | None:
-        """Return constants, states and cost at the minimum for gaps with standard deviations of
-        `tolerance` times the sizes over a whole run."""
+        """Return constants, states and cost at the minimum for a `tolerance` of gaps.
+
+        Over a whole run, gaps have standard deviations of `tolerance` times the sizes.
+        """
         std, mean = tolerance * sizes * self._share, p
         system = self._system(p, at, std, mean, prior, substeps)
         if system is None:
@@ -254,8 +264,11 @@ class Descent:
     def _in_domain(
         self, p: np.ndarray, at: Float[np.ndarray, "T n B"], other: np.ndarray, substeps: int
     ) -> Float[np.ndarray, "T n B"]:
-        """Return the states, moved to `other` ones in rows where the equations have no value, such
-        as sqrt(h) of a negative h."""
+        """Return the states, moved towards `other` states in rows where the equations have no
+        value.
+
+        An example is sqrt(h) of a negative h.
+        """
         for share in limits.DOMAIN_SHARES:
             is_lost = ~self._has_values(p, at, substeps) & self._is_step
             if not is_lost.any():
@@ -267,7 +280,9 @@ class Descent:
     def _last_valid(
         self, p: np.ndarray, at: Float[np.ndarray, "T n B"]
     ) -> Float[np.ndarray, "T n B"]:
-        """Return the states of the last row before each row in which the equations have values."""
+        """Return, for each row, the states of the last row at or before it where the equations have
+        values.
+        """
         length = len(at) - 1
         valid = self._has_values(p, at, 1)
         rows = np.where(valid, np.arange(length)[:, None], valid.argmax(axis=0))
@@ -343,9 +358,10 @@ class Descent:
         prior: np.ndarray,
         damping: float,
     ) -> tuple[Float[np.ndarray, " P"], Float[np.ndarray, "T n B"]] | None:
-        """Return the damped Gauss-Newton step of constants and states, or None if it is not finite.
+        """Return the damped Gauss-Newton step of constants and states, or None if it is not
+        finite.
 
-        The states of each run are a block tridiagonal system, which is eliminated first.
+        The states of each run form a block tridiagonal system, which is eliminated first.
         """
         (length, count, n), size = system.gaps.shape, len(p)
         G = system.by[..., :size]
@@ -376,7 +392,7 @@ class Descent:
         (length, count, n), size = system.gaps.shape, len(p)
         right = self._right(system, size)[:, 1:]
         units = np.zeros((count, length + 1, n, n))
-        units[:, 0] = np.eye(n)  # runs are independent given the constants
+        units[:, 0] = np.eye(n)  # given the constants, runs are independent
         both = np.concatenate([units.reshape(-1, n), right], axis=1)
         solved = None
         for damping in limits.VARIANCE_DAMPINGS:
@@ -425,7 +441,7 @@ class Descent:
         right: Float[np.ndarray, "M q"],
         size: int,
     ) -> Float[np.ndarray, "M q"] | None:
-        """Return the solution of the system of the states, or None if it is singular."""
+        """Return the solution of the system of the states, or None if the system is singular."""
         from scipy.linalg import LinAlgError, cho_solve_banded, cholesky_banded
 
         n = len(sizes)
@@ -440,8 +456,9 @@ class Descent:
     def _blocks(
         self, system: _System, sizes: Float[np.ndarray, " n"], damping: float, size: int
     ) -> tuple[Float[np.ndarray, "T B n n"], Float[np.ndarray, "T B n n"]]:
-        """Return the blocks of the Gauss-Newton matrix of the states at each row, and those that
-        couple it to the next row."""
+        """Return the blocks of the Gauss-Newton matrix of the states at each row, and the blocks
+        that couple each row to the next.
+        """
         _, gaps, by, scale, _, weight, starts = system
         length, count, n = gaps.shape
         F, i = by[..., size:], np.arange(n)
@@ -463,7 +480,7 @@ def _inverse_diagonal(
     """Return the diagonal of the inverse of a symmetric block tridiagonal matrix. [Takahashi et al.
     1973]"""
     length = len(blocks)
-    inverses = np.empty_like(blocks)  # of the pivots of block elimination
+    inverses = np.empty_like(blocks)  # inverses of the pivots of block elimination
     inverses[0] = np.linalg.pinv(blocks[0], hermitian=True)
     for k in range(1, length):
         E = next_blocks[k - 1]
@@ -481,8 +498,10 @@ def _inverse_diagonal(
 def _bands(
     blocks: Float[np.ndarray, "M n n"], next_blocks: Float[np.ndarray, "M n n"]
 ) -> Float[np.ndarray, "w Mn"]:
-    """Return a symmetric block tridiagonal matrix in the upper banded form of SciPy. `next_blocks`
-    couple each block to the next."""
+    """Return a symmetric block tridiagonal matrix in the upper banded form of SciPy.
+
+    `next_blocks` couple each block to the next.
+    """
     count, n = blocks.shape[:2]
     bands = np.zeros((2 * n, count * n))
     for i in range(n):

@@ -2,10 +2,8 @@
 
 # -- fitting --------------------------------------------------------------------------------
 FALLBACK_SPARSITY = 0.05
-"""Weight of the L1 norm for a loss on states.
-
-Such a loss provides no rows from which to select terms.
-"""
+"""Weight of the L1 norm for a loss on states. Such a loss provides no rows from which to select
+terms."""
 MAX_RESIDUAL_ROWS = 2**15  # maximum number of rows that determine the shape of the default residual
 MIN_ROWS_PER_TERM = 2  # minimum rows per candidate term of an equation without a warning
 MIN_ROWS = 10  # minimum rows without a warning, for any library
@@ -32,15 +30,11 @@ SAME_VALUE = 1e-6  # maximum relative difference between two forms of the same f
 MIN_WEIGHT = 1e-3  # minimum weight of a model in averages
 
 HISTORY_POINTS = 257
-"""Number of points that store the history of a delayed state.
-
-The spline through them is as accurate as the smoothed measurements.
-"""
+"""Number of points that store the history of a delayed state. The spline through them is as
+accurate as the smoothed measurements."""
 
 NORMAL_95 = 1.959964
 """Half-width of the 95% interval of a normal distribution, in standard deviations."""
 MAX_RIVALS = 5
-"""Maximum number of rivals that an experiment separates from the best model.
-
-Each is simulated for all runs.
-"""
+"""Maximum number of rivals that an experiment separates from the best model. Each is simulated for
+all runs."""

@@ -58,10 +58,8 @@ _STAGES = 6  # of a step
 _MAX_BLOCK_STATES = 2**19  # maximum number of states in a block of steps, to limit memory
 
 Field = Callable[[Any, Any, Any], Any] | AbstractSwitchedField
-"""A function (time, state, input) -> derivative for one rollout, in JAX.
-
-It is a pytree, so that other numbers in it do not cause another compilation.
-"""
+"""A function (time, state, input) -> derivative for one rollout, in JAX. It is a pytree, so that
+other numbers in it do not cause another compilation."""
 
 
 def finish_implicitly(

@@ -240,11 +240,8 @@ DENSE = np.stack([
     _quartic(-34.87065786149660974, _SQUARE, (-1.2, 1.0), (-0.666666666666666667, 1.0)),
     _quartic(2.5, _SQUARE, (-1.0, 1.0), (-0.6, 1.0)),
 ])  # fmt: skip
-"""Dense output.
-
-The displacement at a fraction s of a step is sum_k s^k sum_j DENSE[j, k - 1] slope_j, in units of
-the step.
-"""
+"""Dense output. The displacement at a fraction s of a step is sum_k s^k sum_j DENSE[j, k - 1]
+slope_j, in units of the step."""
 
 
 def weights_at(position: Float[Arrays, " M"], xp: Any = np) -> Float[Arrays, "M 7"]:

@@ -16,19 +16,14 @@ MAX_UNEXPLAINED = 0.05  # variance of a state, besides noise, that a trajectory 
 MAX_MISFIT_GROWTH = 1.5  # maximum ratio of misfits on long and short segments
 HOPELESS_GAP = 25.0
 """Gap to the best model on segments of the same length above which a model is abandoned, in nats.
-
-One additional term changes the score by 10 to 20 nats.
-"""
+One additional term changes the score by 10 to 20 nats."""
 UNSTABLE_GAP = 1e4  # gap to the best model, in nats, of a model that follows no segment
 NEAR_ZERO = 3.0
 """Distance beyond zero, in noise standard deviations, up to which values of a variable with one
-sign may extend. Noise makes a concentration that decays to zero negative.
-"""
+sign may extend. Noise makes a concentration that decays to zero negative."""
 BOUND_SLACK = 2.0
-"""Amount by which an estimate from rows may violate a bound, in standard errors.
-
-Trajectories decide later, within the bound.
-"""
+"""Amount by which an estimate from rows may violate a bound, in standard errors. Trajectories
+decide later, within the bound."""
 
 # -- rows used in the search ----------------------------------------------------------------
 MAX_ROWS = 1200  # maximum rows to which the search is fitted
@@ -130,16 +125,13 @@ IMPLICIT_DEGREE = 4  # degree of P for one variable in P(x) + Q(x) x' = 0
 POLE_MARGIN = 0.25  # share of the range beyond the data in which a denominator must not vanish
 MIN_DENOMINATOR = 0.02
 """Share of its largest value below which a denominator, or the determinant of a mass matrix, counts
-as vanishing.
-"""
+as vanishing."""
 POLE_POINTS = 500  # number of random points at which a denominator is tested
 DENOMINATOR_RANGE = 30.0  # factor by which a constant of a denominator may change
 MAX_PRODUCT_COLUMNS = 12_000  # maximum columns of products of all pairs of variables
 PRODUCT_VALUES = (6, 4, 2)
-"""Candidate numbers of values for a factor's parameters.
-
-The first number that gives few enough columns is used.
-"""
+"""Candidate numbers of values for a factor's parameters. The first number that gives few enough
+columns is used."""
 PRODUCTS_TRIED = 10  # number of structures per support whose parameters are estimated first
 PRODUCT_ROUNDS = 3  # Gauss-Newton steps of this first estimate; twice as many follow
 PRODUCTS_KEPT = 3  # number of products added per support
@@ -165,10 +157,8 @@ MIN_MASS = 0.1  # share of the largest mass below which a mass counts as zero
 
 # -- proposals and evidence -----------------------------------------------------------------
 MIN_GAIN = 10.0
-"""Minimum advantage of new terms over the library's best candidate, in nats.
-
-Products are searched only if they can gain as much.
-"""
+"""Minimum advantage of new terms over the library's best candidate, in nats. Products are searched
+only if they can gain as much."""
 COMPARISON_REACH = 1.5  # ranges of the data within which functions are compared
 COMPARISON_POINTS = 2000  # number of random points at which functions are compared
 MAX_GAP = 60.0  # gap to the best model, system or candidate in nats; worse ones are not proposed
