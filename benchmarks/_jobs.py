@@ -136,12 +136,16 @@ def cpu_clock(seconds: dict[str, float], name: str) -> Iterator[None]:
 def options(description: str, out: str) -> argparse.ArgumentParser:
     """Return the command line options that benchmarks of many cases share."""
     parser = argparse.ArgumentParser(description=description)
-    parser.add_argument("--only", default="", help="text in the id, or several with commas")
-    parser.add_argument("--limit", type=int, help="number of cases, spread over all cases")
+    parser.add_argument(
+        "--only", default="", help="run cases whose id contains this text, or one of several texts"
+    )
+    parser.add_argument("--limit", type=int, help="number of cases, selected evenly from all cases")
     parser.add_argument("--seeds", type=int, default=1, help="number of seeds")
     parser.add_argument("--workers", type=int, default=1, help="number of processes")
     parser.add_argument("--cpu-limit", type=float, default=300.0, help="CPU seconds per case")
-    parser.add_argument("--stored", action="store_true", help="use stored results, run no cases")
+    parser.add_argument(
+        "--stored", action="store_true", help="use stored results instead of running cases"
+    )
     parser.add_argument("--out", type=Path, default=Path(out), help="record to write")
     return parser
 

@@ -38,7 +38,7 @@ def reading() -> list[Line]:
             )  # fmt: skip
             seconds, peak, samples, runs = json.loads(done.stdout)
             if (samples, runs) != (rows, rows // 1000):
-                sys.exit(f"error: {samples} rows in {runs} runs were read of {rows}.")
+                sys.exit(f"error: only {samples} of {rows} rows were read, in {runs} runs.")
             what = f"{rows:.0e} rows, {file.stat().st_size / 1e6:.0f} MB"
             lines.append(Line(f"{what}: time per row", [1e6 * seconds / rows], "us"))
             lines.append(

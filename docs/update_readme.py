@@ -17,7 +17,7 @@ def main() -> None:
     source = example.read_text().split('"""', 2)[2].strip()
     blocks = {
         "demo": f"```\n{demo}\n```",
-        "quickstart": f"```python\n{source}\n```\n\nprints\n\n```\n{printed}\n```",
+        "quickstart": f"```python\n{source}\n```\n\nThis prints:\n\n```\n{printed}\n```",
     }
     readme = ROOT / "README.md"
     text = readme.read_text()

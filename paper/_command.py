@@ -36,16 +36,17 @@ def run(arguments: Sequence[str]) -> int:
 def main(
     names: Annotated[
         list[str] | None,
-        typer.Argument(help="Experiments such as table_pendulum; all of the paper by default."),
+        typer.Argument(help="Names of experiments. All experiments of the paper by default."),
     ] = None,
     seeds: Annotated[
-        int | None, typer.Option(min=1, help="Random repetitions: 5, or 1 with --quick.")
+        int | None,
+        typer.Option(min=1, help="Number of seeds. The default is 5, or 1 with --quick."),
     ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Reduced sizes, for a first look in minutes.")
+        bool, typer.Option("--quick", help="Run reduced sizes in a few minutes.")
     ] = False,
     workers: Annotated[
-        int | None, typer.Option(min=1, help="Number of processes; all cores by default.")
+        int | None, typer.Option(min=1, help="Number of processes. All cores by default.")
     ] = None,
     cluster: Annotated[
         str | None,
@@ -53,7 +54,7 @@ def main(
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(help="Output folder; 'reproduction' or 'reproduction-quick' by default."),
+        typer.Option(help="Output folder. The default is 'reproduction' or 'reproduction-quick'."),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print only one JSON object.")] = False,
 ) -> None:

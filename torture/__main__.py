@@ -22,13 +22,21 @@ from torture._run import run_attacks
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m torture", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.add_argument("command", nargs="?", choices=["pages"], help="write only the page")
-    parser.add_argument("--only", default="", help="text in kind or name, several with commas")
-    parser.add_argument("--minutes", type=float, help="wall time that all attacks share")
+    parser.add_argument(
+        "command", nargs="?", choices=["pages"], help="write only the page from the record"
+    )
+    parser.add_argument(
+        "--only",
+        default="",
+        help="run attacks whose kind or name contains this text, or one of several texts",
+    )
+    parser.add_argument("--minutes", type=float, help="total wall time of all attacks")
     parser.add_argument("--trials", type=int, help="maximum number of trials of each attack")
     parser.add_argument("--first", type=int, default=0, help="number of the first trial")
     parser.add_argument("--seed", type=int, default=0, help="seed of all trials")
-    parser.add_argument("--workers", type=int, default=1, help="attacks that run at once")
+    parser.add_argument(
+        "--workers", type=int, default=1, help="number of attacks that run at the same time"
+    )
     parser.add_argument("--record", action="store_true", help="write the record and the page")
     parser.add_argument("--list", action="store_true", help="list the attacks")
     parser.add_argument("--verbose", action="store_true", help="print tracebacks of failures")
