@@ -140,3 +140,28 @@ def test_a_misfit_in_short_bursts_counts(bursts):
 
 def test_a_wrong_model_does_not_make_noise(bursts):
     assert bursts.scores.equations[1].trajectory_noise < 1e-4
+
+
+def test_noise_that_is_correlated_may_be_the_reason():
+    """Trajectories of correct equations miss correlated noise, which does not grow along runs."""
+    rng, t = np.random.default_rng(0), np.linspace(0, 20, 300)
+    runs = []
+    for start in ([0.5, 0.3], [0.9, 0.2], [0.3, 0.6]):
+        x = solve_ivp(
+            lambda _, x: [x[0] * (1 - x[1]), x[1] * (x[0] - 1)], (0, 20), start,
+            t_eval=t, rtol=1e-9,
+        ).y.T  # fmt: skip
+        noise = rng.standard_normal(x.shape)
+        for before, now in zip(noise[:-1], noise[1:], strict=True):
+            now *= np.sqrt(1 - 0.8**2)
+            now += 0.8 * before
+        runs.append(x + 0.02 * x.std(axis=0) * noise)
+    data = og.Dataset.from_arrays(runs, t)
+    summary = og.OrthoReg("poly(2)").fit(data).summary(data)
+    selected = {(row.equation, row.term) for row in summary.terms if row.coefficient}
+    assert selected == {("x0", "x0"), ("x0", "x0*x1"), ("x1", "x1"), ("x1", "x0*x1")}
+    assert "only roughly, unless the noise is correlated" in summary.verdict.text
+
+
+def test_a_misfit_that_grows_along_runs_is_no_noise(bursts):
+    assert "unless" not in bursts.verdict.text

@@ -15,6 +15,10 @@ segments, of an equation that explains it roughly. If the total error is larger 
 noise, the equation is called noise-limited."""
 GOOD_FORECAST_ERROR = 0.1
 """Maximum relative error of the states over whole runs for forecasts that are called good."""
+MAX_GROWTH_OF_NOISE, MIN_INDEPENDENT_NOISE = 3.0, 0.2
+"""Maximum error of forecasts of whole runs, and minimum misfit from independent noise, both divided
+by the misfit along short trajectories, if correlated noise may cause the misfit. Noise of which
+neighbouring values have a correlation of 0.5 to 0.9 gives 1.1 to 2.4, and 0.4 to 0.75."""
 POOR_FORECAST_ERROR = 0.3
 """Relative error of the states over whole runs above which forecasts are said to fail."""
 FAILED_FORECAST_SHARE = 0.25

@@ -127,6 +127,8 @@ def _trajectory_verdict(scores: Scores, moving: Sequence[EquationScore]) -> tupl
         failing = _with(moving, code)
         if failing:
             rough = " only roughly" if code == "roughly-explained" else ""
+            if rough and _may_be_noise(failing, scores):
+                rough += ", unless the noise is correlated"
             names = rates([equation.equation for equation in failing])
             return code, f"{_who(failing)} {verb} {names}{rough}: {_left(failing)}"
     limited = _with(moving, "noise-limited")
@@ -138,6 +140,20 @@ def _trajectory_verdict(scores: Scores, moving: Sequence[EquationScore]) -> tupl
     text = f"{_who(moving)} explain {names}: {_left(moving)}{_alone_left(moving)}"
     text += _ambiguous(limited)
     return "noise-limited" if limited else "needs-residual" if needed else "explained", text
+
+
+def _may_be_noise(failing: Sequence[EquationScore], scores: Scores) -> bool:
+    """Return whether noise that is correlated between rows could cause the misfit. Such a misfit is
+    not much larger than the independent part of the noise, and does not grow along trajectories.
+    """
+    if scores.forecasts_failed or scores.forecast_error is None:
+        return False
+    errors = [score.trajectory_error or 0.0 for score in failing]
+    independent = [score.trajectory_noise or 0.0 for score in failing]
+    return scores.forecast_error <= limits.MAX_GROWTH_OF_NOISE * max(errors) and all(
+        noise >= limits.MIN_INDEPENDENT_NOISE * error
+        for noise, error in zip(independent, errors, strict=True)
+    )
 
 
 def _ambiguous(scores: Sequence[EquationScore]) -> str:
