@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from torture._attack import Broken, attack
+from torture._systems import random_system
 
 _TOLERANCE = 1e-6  # relative, of coefficients
 
@@ -77,6 +78,99 @@ def names_of_columns(rng: np.random.Generator, folder: Path) -> None:
     model, _ = _fit(paths, times)
     other, _ = _fit(paths, times, ("second", "a b"))
     _compare(other.coefficients_, model.coefficients_, "names", 0.0)
+
+
+@attack("invariance", trials=200, seconds=60.0)
+def order_of_columns(rng: np.random.Generator, folder: Path) -> None:
+    """The order of states changes the order of equations alone: the same terms and verdict, and
+    coefficients that differ by rounding."""
+    import orthoreg as og
+
+    system = random_system(rng, states=2)
+    level = float(rng.choice([0.0, 0.01, 0.03]))
+    paths = system.noisy(level, rng)
+    data = system.dataset(paths)
+    swapped = og.Dataset.from_arrays(
+        [path[:, ::-1] for path in paths], [system.times] * len(paths), names=["y", "x"]
+    )
+    model, other = (og.OrthoReg(system.library).fit(runs) for runs in (data, swapped))
+    terms = list(other.feature_names_)
+    places = [terms.index(_in_other_order(name, terms)) for name in model.feature_names_]
+    expected = model.coefficients_
+    _compare(other.coefficients_[::-1][:, places], expected, "order of columns", _TOLERANCE)
+    verdicts = [model.summary(data).verdict.code, other.summary(swapped).verdict.code]
+    if verdicts[0] != verdicts[1]:
+        raise Broken(f"order of columns: {verdicts}")
+
+
+def _in_other_order(name: str, names: list[str]) -> str:
+    """Return the name of the same product of states among other names."""
+    return next(text for text in names if sorted(text.split("*")) == sorted(name.split("*")))
+
+
+@attack("invariance", trials=200, seconds=60.0)
+def units_of_states(rng: np.random.Generator, folder: Path) -> None:
+    """Units of states scale the coefficients alone: the same terms and verdict. Units that differ
+    by a power of two change no digit."""
+    import orthoreg as og
+
+    system = random_system(rng, states=2)
+    paths = system.noisy(float(rng.choice([0.0, 0.01, 0.03])), rng)
+    library = system.library.partition(" + fourier")[0]  # sines have no other units
+    exact = bool(rng.random() < 0.5)
+    units = 2.0 ** rng.integers(-20, 20, 2) if exact else 10.0 ** rng.uniform(-6, 6, 2)
+    data = system.dataset(paths)
+    scaled = system.dataset([path * units for path in paths])
+    model, other = (og.OrthoReg(library, og.Zero()).fit(runs) for runs in (data, scaled))
+    sizes = [
+        np.prod([units[system.names.index(s)] ** _power(name, s) for s in system.names])
+        for name in model.feature_names_
+    ]
+    found = other.coefficients_ * sizes / units[:, None]
+    _compare(found, model.coefficients_, f"units {units}", 0.0 if exact else _TOLERANCE)
+    verdicts = [model.summary(data).verdict.code, other.summary(scaled).verdict.code]
+    if verdicts[0] != verdicts[1]:
+        raise Broken(f"units {units}: {verdicts}")
+
+
+def _power(name: str, state: str) -> int:
+    """Return the power of a state in a monomial, such as 2 for x in x**2*y."""
+    factors = name.replace("**", "^").split("*")
+    return sum(int((f"{f}^1").split("^")[1]) for f in factors if f.split("^")[0] == state)
+
+
+@attack("invariance", trials=200, seconds=60.0)
+def split_runs(rng: np.random.Generator, folder: Path) -> None:
+    """Clean runs that are cut in two give the same terms and verdict. Derivatives near the cut are
+    estimated from one side, which changes coefficients by less than 1%."""
+    import orthoreg as og
+
+    system = random_system(rng)
+    cut = int(rng.integers(30, 90))
+    times = [system.times[:cut], system.times[cut:]] * len(system.paths)
+    paths = [part for path in system.paths for part in (path[:cut], path[cut:])]
+    whole = system.dataset(system.paths)
+    parts = og.Dataset.from_arrays(paths, times, names=system.names)
+    model, other = (og.OrthoReg(system.library).fit(runs) for runs in (whole, parts))
+    _compare(other.coefficients_, model.coefficients_, "cut runs", 0.01)
+    verdicts = [model.summary(whole).verdict.code, other.summary(parts).verdict.code]
+    if verdicts[0] != verdicts[1]:
+        raise Broken(f"cut runs: {verdicts}")
+
+
+@attack("invariance", trials=100, seconds=60.0)
+def chunks(rng: np.random.Generator, folder: Path) -> None:
+    """Clean runs in chunks of any size give the same terms, and the same coefficients as runs in
+    memory."""
+    import orthoreg as og
+
+    system = random_system(rng, runs=6)
+    stacked = np.stack(system.paths)
+    rows = int(rng.integers(121, 800))
+    whole = system.dataset(system.paths)
+    parts = og.ChunkedDataset.from_arrays(stacked, system.times, names=system.names, rows=rows)
+    model, other = (og.OrthoReg(system.library, og.Zero()).fit(runs) for runs in (whole, parts))
+    _compare(other.coefficients_, model.coefficients_, f"chunks of {rows} rows", _TOLERANCE)
 
 
 @attack("concurrency", trials=50, seconds=120.0)

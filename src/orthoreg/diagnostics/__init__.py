@@ -6,6 +6,7 @@ from ._certificate import ErrorSplit as ErrorSplit
 from ._certificate import PenaltyBound as PenaltyBound
 from ._certificate import certify as certify
 from ._certificate import condition_number as condition_number
+from ._certificate import dependence_text as dependence_text
 from ._metrics import RolloutScores as RolloutScores
 from ._metrics import SupportScores as SupportScores
 from ._metrics import normalized_mse as normalized_mse

@@ -36,7 +36,8 @@ class Recipe:
     terms if the loss has no rows for the selection; without it, such a loss is an error. With
     `follows_trajectories`, forecasts decide whether the residual is kept, and the constants of
     noisy runs are matched to trajectories. `physics` is prior knowledge, `units` are the units of
-    the columns, and `algebra` contains the units that can be compared.
+    the columns, and `algebra` contains the units that can be compared. `left_out` names
+    terms of the library that are not candidates.
     """
 
     library: AbstractLibrary
@@ -53,6 +54,7 @@ class Recipe:
     physics: Physics | None = None
     units: Mapping[str, str] = dataclasses.field(default_factory=dict)
     algebra: UnitAlgebra | None = None
+    left_out: tuple[str, ...] = ()
 
     def __post_init__(self):
         for name, kind, example in (

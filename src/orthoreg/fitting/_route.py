@@ -80,6 +80,7 @@ def prepare(recipe: Recipe, observed: AnyRows) -> Task:
     features = bound.features
     if recipe.algebra is not None:
         features = features.among(like_terms(features.terms, recipe.algebra))
+    features = features.among([name not in recipe.left_out for name in features.names])
     symmetries = bound.knowledge.symmetries
     basis = residual_basis(recipe, observed, symmetries)
     return Task(

@@ -20,6 +20,7 @@ from ..search import choose_structure, held_inputs
 from ..simulation import Interpolation
 from . import _limits as limits
 from ._adapt import describe
+from ._dependent import dependent_terms
 from ._fit import Fit, Recipe, TrainingRuns
 from ._parameters import parameter_grids
 from ._route import finish, fit, knowledge_of, prepare
@@ -33,9 +34,16 @@ def fit_runs(recipe: Recipe, rows: AnyRows, runs: TrainingRuns) -> Fit:
     the equations exceeds the noise, and dropped if it makes held-out forecasts worse. Constants of
     equations with a mass matrix are also matched to trajectories, because derivatives hide weak
     effects such as friction. If the misfit exceeds the noise and held inputs improve the
-    trajectories, the fit is repeated with held inputs.
+    trajectories, the fit is repeated with held inputs. For noisy data, terms of columns that are
+    sums of other columns are not candidates.
     """
-    return _RunsFit(recipe, rows, runs).run()
+    if rows.windows is None:
+        return _RunsFit(recipe, rows, runs).run()
+    known = knowledge_of(recipe, rows.names, rows.outputs, rows.given, rows.time_index)
+    dependent = dependent_terms(prepare(recipe, rows).features, known, runs.data)
+    result = _RunsFit(replace(recipe, left_out=dependent.names), rows, runs).run()
+    stated = (*dependent.relations, *result.certificate.dependences)
+    return replace(result, certificate=replace(result.certificate, dependences=stated))
 
 
 @final
