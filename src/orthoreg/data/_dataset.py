@@ -285,13 +285,7 @@ class Dataset:
         locator = Locator(
             data.source, row_word, row_of or first_row, run_of, source_of, can_repair=can_repair
         )
-        check_finite(data.times[:, None], [data.time_name], locator)
-        check_finite(data.states, data.state_names, locator)
-        if data.inputs is not None:
-            check_finite(data.inputs, data.input_names, locator)
-        if data.derivatives is not None:
-            names = derivative_names or [f"d{name}/dt" for name in data.state_names]
-            check_finite(data.derivatives, names, locator)
+        _check_finite_values(data, derivative_names, locator)
         check_increasing(data.times, offsets, data.time_name, locator, grouped=grouped)
         if discrete:
             has_rates = bool(positions) or data.derivatives is not None
@@ -308,13 +302,7 @@ class Dataset:
         warn_constant(data.states, data.state_names, data.source)
         if positions:
             data = data.with_velocities(positions, order)
-        named = {data.time_name, *data.variable_names, *data.covariate_names, *hidden}
-        unknown = set(data.units) - named
-        if unknown:
-            raise DataError(
-                f"units names {quoted(sorted(unknown))}, which are not columns of the data; the "
-                f"columns are {quoted((data.time_name, *data.variable_names))}."
-            )
+        _check_units(data, hidden)
         return data.with_hidden(hidden)
 
     # -- shape ---------------------------------------------------------------------------
@@ -651,3 +639,25 @@ def step_of_runs(data: Dataset) -> float:
 def _warn_renamed(former: str, name: str) -> None:
     text = f"Dataset.{former} is deprecated: use {name}."
     warnings.warn(text, DeprecationWarning, stacklevel=3)
+
+
+def _check_finite_values(data: Dataset, derivative_names: Sequence[str], locator: Locator) -> None:
+    """Raise an error for values that are not finite or too large."""
+    check_finite(data.times[:, None], [data.time_name], locator)
+    check_finite(data.states, data.state_names, locator)
+    if data.inputs is not None:
+        check_finite(data.inputs, data.input_names, locator)
+    if data.derivatives is not None:
+        names = derivative_names or [f"d{name}/dt" for name in data.state_names]
+        check_finite(data.derivatives, names, locator)
+
+
+def _check_units(data: Dataset, hidden: Sequence[str]) -> None:
+    """Raise an error for units of columns that do not exist."""
+    named = {data.time_name, *data.variable_names, *data.covariate_names, *hidden}
+    unknown = set(data.units) - named
+    if unknown:
+        raise DataError(
+            f"units names {quoted(sorted(unknown))}, which are not columns of the data; the "
+            f"columns are {quoted((data.time_name, *data.variable_names))}."
+        )

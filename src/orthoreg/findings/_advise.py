@@ -74,22 +74,14 @@ def advise(
     items = items if mapped is None else [mapped, *items]
     if few is not None:
         items.append(few)
-    motion = seen.motion
-    if data is None or (motion is None and not data.discrete):
+    if data is None or (seen.motion is None and not data.discrete):
         return tuple(items)
-    if motion is not None:
-        lagging = lag(motion.data)
-        if lagging is not None:
-            items.append(lagging)
-        wrong = [
-            c
-            for c, equation in zip(places, scores.equations, strict=True)
-            if equation.status not in _GOOD
-        ]
-        if wrong and mapped is None:
-            loud = _noise(data, motion, np.sqrt(np.maximum(seen.size, 1e-300)), wrong)
-            if loud is not None:
-                items.append(loud)
+    wrong = [
+        c
+        for c, equation in zip(places, scores.equations, strict=True)
+        if equation.status not in _GOOD
+    ]
+    items += _motion_advice(data, seen, [] if mapped is not None else wrong)
     ambiguous = [score.equation for score in scores.equations if score.is_ambiguous]
     if ambiguous:
         items.append(ambiguous_advice(ambiguous))
@@ -137,6 +129,17 @@ def given_advice(equations: Sequence[str], at_bounds: Sequence[str] = ()) -> Adv
         f"missing, or {wrong} is wrong. End {it} with '+ ...' so that terms can be added; "
         f"then `orthoreg explain` (in Python, model.explain(data)) searches for missing terms.",
     )
+
+
+def _motion_advice(data: Dataset, seen: Observations, wrong: Sequence[int]) -> list[Advice]:
+    """Return advice on lagging velocities, and on noise in the equations `wrong`."""
+    motion = seen.motion
+    if motion is None:
+        return []
+    items = [lag(motion.data)]
+    if wrong:
+        items.append(_noise(data, motion, np.sqrt(np.maximum(seen.size, 1e-300)), wrong))
+    return [item for item in items if item is not None]
 
 
 def _noise(

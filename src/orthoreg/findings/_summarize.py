@@ -160,26 +160,85 @@ def summarize(
         scores = replace(scores, **forecast_scores(forecasts, true, runs.is_measured))
     terms = term_rows(subject, scores.equations)
     certificate = certificate_rows(subject)
+    known = subject.coefficient_units
+    unlike = () if known is None else known.unlike_terms()
+    rows = _count(data, samples)
+    notes = [
+        *_unit_notes(subject, certificate, unlike),
+        *_data_notes(subject, data, counts, at_limits),
+        *_estimate_notes(subject),
+    ]
+    left_out = [term for term in subject.left_out if term not in unlike]
+    if left_out and set(subject.learned) - set(subject.complete):
+        notes.append(no_candidates(left_out))
+    if subject.evidence is None:
+        notes.append(NO_EVIDENCE)
+    if rows is None:
+        notes.append(NO_DATA)
+    elif seen is not None and len(seen.samples.targets) < _countable(data, rows):
+        notes.append(thinned(len(seen.samples.targets), rows))
+    where = "on the rows of the fit" if seen is None else "on held-out rows"
+    return Findings(
+        equations=subject.equations,
+        verdict=verdict_of(scores, terms, rows, where),
+        advice=advise(
+            subject.field,
+            subject.recipe,
+            data,
+            seen,
+            scores,
+            subject.learned,
+            subject.complete,
+            subject.at_bounds,
+        ),  # fmt: skip
+        scores=scores,
+        terms=terms,
+        matched_terms=subject.evidence is not None and subject.evidence.from_trajectories,
+        confounded=_confounded(subject),
+        certificate=certificate,
+        orthogonality=float(subject.certificate.orthogonality),
+        notes=tuple(notes),
+        paths=_paths(subject),
+        correlations=tuple(CorrelatedEstimates(*pair) for pair in subject.correlations),
+        source=None if data is None else data.source,
+        runs=None if data is None else data.n_runs,
+        samples=rows,
+    )
+
+
+def _unit_notes(
+    subject: Subject, certificate: Sequence[CertificateRow], unlike: Sequence[str]
+) -> list[str]:
+    """Return notes on the certificate and on units; `unlike` terms combine unlike quantities."""
+    known = subject.coefficient_units
     notes = certificate_notes(
         certificate, _dependences_of_candidates(subject), is_selected=subject.is_selected
     )
-    known = subject.coefficient_units
-    unlike = () if known is None else known.unlike_terms()
     if subject.units:
         notes.insert(0, in_units(subject.units, () if known is None else known.units.unreadable))
     if unlike:
         notes.append(unlike_arguments(unlike, () if known is None else known.other_angles()))
-    if subject.widths:
-        notes.append(weak_form(subject.widths))
-        if counts:
-            notes.append(left_out_values(counts))
+    return notes
+
+
+def _data_notes(
+    subject: Subject, data: Dataset | None, outliers: Mapping[str, int], at_limits: Sequence[str]
+) -> list[str]:
+    """Return notes on windows, outliers, sensor limits, inputs and delays."""
+    notes = [weak_form(subject.widths)] if subject.widths else []
+    if outliers:
+        notes.append(left_out_values(outliers))
     notes += at_limits
     if data is not None and (held := _held_inputs(subject, data)):
         notes.append(held_inputs(held))
     if data is not None and data.delays:
         notes.append(rows_without_history(data.delays))
-    if subject.refined:
-        notes.append(f"Constants on trajectories: {subject.refined}.")
+    return notes
+
+
+def _estimate_notes(subject: Subject) -> list[str]:
+    """Return notes on constants, their intervals, and states that were not measured."""
+    notes = [f"Constants on trajectories: {subject.refined}."] if subject.refined else []
     notes += [f"Accepted into the library of {one}." for one in subject.accepted]
     if subject.knows_noise:
         has_delays = _has_delayed_states(subject)
@@ -205,43 +264,7 @@ def summarize(
     if subject.correlations:
         notes.append(CORRELATED_ESTIMATES)
     notes += _bound_notes(subject)
-    left_out = [term for term in subject.left_out if term not in unlike]
-    if left_out and set(subject.learned) - set(subject.complete):
-        notes.append(no_candidates(left_out))
-    if subject.evidence is None:
-        notes.append(NO_EVIDENCE)
-    rows = _count(data, samples)
-    if rows is None:
-        notes.append(NO_DATA)
-    elif seen is not None and len(seen.samples.targets) < _countable(data, rows):
-        notes.append(thinned(len(seen.samples.targets), rows))
-    where = "on the rows of the fit" if seen is None else "on held-out rows"
-    return Findings(
-        equations=subject.equations,
-        verdict=verdict_of(scores, terms, rows, where),
-        advice=advise(
-            subject.field,
-            subject.recipe,
-            data,
-            seen,
-            scores,
-            subject.learned,
-            subject.complete,
-            subject.at_bounds,
-        ),
-        scores=scores,
-        terms=terms,
-        matched_terms=subject.evidence is not None and subject.evidence.from_trajectories,
-        confounded=_confounded(subject),
-        certificate=certificate,
-        orthogonality=float(subject.certificate.orthogonality),
-        notes=tuple(notes),
-        paths=_paths(subject),
-        correlations=tuple(CorrelatedEstimates(*pair) for pair in subject.correlations),
-        source=None if data is None else data.source,
-        runs=None if data is None else data.n_runs,
-        samples=rows,
-    )
+    return notes
 
 
 def _has_delayed_states(subject: Subject) -> bool:

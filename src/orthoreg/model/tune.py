@@ -74,18 +74,7 @@ def tune(
     >>> og.tune(model, runs, t=t, folds=3, orthogonalities=[1.0]).model.equations()
     ["x0' = 1.000 x1", "x1' = -1.000 x0"]
     """
-    solver = getattr(model, "solver", None)
-    if not isinstance(model, OrthoReg) or not isinstance(solver, Exact):
-        raise InputError(
-            f"tune needs a model with solver=Exact() or Exact(normalize=True), because the weights "
-            f"belong to its objective; got {model!r}. Use scikit-learn's GridSearchCV for other "
-            f"models."
-        )
-    if model.selection is not None:
-        raise InputError(
-            f"tune selects the terms by sparsity; got a model with selection={model.selection!r}. "
-            f"Omit selection."
-        )
+    solver = _solver_of(model)
     if isinstance(folds, bool) or not isinstance(folds, int) or folds < 2:
         raise InputError(f"folds must be a whole number of at least 2; got {folds!r}.")
     lams = _ORTHOGONALITIES if orthogonalities is None else tuple(orthogonalities)
@@ -134,3 +123,20 @@ def tune(
     warn_of_contradictions(task, solution)
     fit = finish(best, task, solution, None)
     return Tuning(copy._learn(fit, columns), path)
+
+
+def _solver_of(model: Any) -> Exact:
+    """Return the solver of a model that can be tuned, or raise an error."""
+    solver = getattr(model, "solver", None)
+    if not isinstance(model, OrthoReg) or not isinstance(solver, Exact):
+        raise InputError(
+            f"tune needs a model with solver=Exact() or Exact(normalize=True), because the weights "
+            f"belong to its objective; got {model!r}. Use scikit-learn's GridSearchCV for other "
+            f"models."
+        )
+    if model.selection is not None:
+        raise InputError(
+            f"tune selects the terms by sparsity; got a model with selection={model.selection!r}. "
+            f"Omit selection."
+        )
+    return solver

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from .._common.errors import InputError
+from ..data import Rows
 from ..diagnostics import certify
 from ..fitting import (
     DRIFT_NAMED,
@@ -18,6 +19,7 @@ from ..fitting import (
     updated_from_rows,
     updated_from_trajectories,
 )
+from ..losses import AbstractLoss
 from ..matching import Uncertainty
 from ..terms import parameter_bounds
 from .learning import model_trajectories
@@ -32,28 +34,25 @@ def updated_fit(model: AbstractModel, X: Any, y: Any, t: Any, u: Any, forgetting
             f"forgetting must be a number above 0 and at most 1, the weight of old rows per new "
             f"row; got {forgetting!r}."
         )
-    fit, recipe, known = model.fit_, model.recipe(), model.knowledge()
     if model.schema_.per_run:
         raise InputError(
             "update() needs constants that all runs share, but the model has constants per run. "
             "Fit a new model to all runs."
         )
-    loss = model.loss_ or recipe.loss
-    matched, estimates = fit.matched, fit.estimates
+    fit, recipe, known = model.fit_, model.recipe(), model.knowledge()
+    loss, matched = model.loss_ or recipe.loss, fit.matched
     if matched is not None and matched.kept and matched.uncertainty is not None:
         if y is not None:
             raise InputError(
                 "update() of constants that were matched to trajectories needs runs in time: give "
                 "t=... or a Dataset instead of derivatives y."
             )
-        assert estimates is not None
         data = model_trajectories(model, X, t, u, "update()")
         if model.schema_.hidden:
             data = in_states_of(model, data)
-        bounds = parameter_bounds(recipe.library) | known.parameter_bounds
         result = updated_from_trajectories(
-            fit.field, matched.uncertainty, data, model.input_interpolation_, bounds, known,
-            float(forgetting),
+            fit.field, matched.uncertainty, data, model.input_interpolation_,
+            parameter_bounds(recipe.library) | known.parameter_bounds, known, float(forgetting),
         )  # fmt: skip
         rows, count = loss.observe(data), data.n_samples
         matched = replace(
@@ -61,19 +60,12 @@ def updated_fit(model: AbstractModel, X: Any, y: Any, t: Any, u: Any, forgetting
             status=f"updated with {count:,} rows",
         )  # fmt: skip
     else:
-        matched = None
-        if fit.record is None:
-            raise InputError(
-                "update() needs sums over the old rows, which this model lacks: its file is of an "
-                "earlier version, or adapt() changed it. Fit it again, or use adapt()."
-            )
-        data = known_dataset(model, X, y, t, u)
-        rows, _ = training_rows(
-            model, loss, *((X, y, None, u) if data is None else (data, None, None, None))
-        )
+        matched, rows = None, _new_rows(model, loss, X, y, t, u)
         count = len(rows)
-        rows = replace(rows, targets=loss.targets(rows, model.field_.values))
-        result = updated_from_rows(fit.field, fit.record, estimates, rows, known, float(forgetting))
+        assert fit.record is not None
+        result = updated_from_rows(
+            fit.field, fit.record, fit.estimates, rows, known, float(forgetting)
+        )
     targets = loss.targets(rows, result.field.values)
     description = describe(result.field, replace(rows, targets=targets), known)
     names = result.field.features.names
@@ -92,6 +84,19 @@ def updated_fit(model: AbstractModel, X: Any, y: Any, t: Any, u: Any, forgetting
         updates=updates,
         drift=_drift(model, result, updates, count),
     )
+
+
+def _new_rows(model: AbstractModel, loss: AbstractLoss, X: Any, y: Any, t: Any, u: Any) -> Rows:
+    """Return the rows of new data, or raise an error if the sums over the old rows are missing."""
+    if model.fit_.record is None:
+        raise InputError(
+            "update() needs sums over the old rows, which this model lacks: its file is of an "
+            "earlier version, or adapt() changed it. Fit it again, or use adapt()."
+        )
+    data = known_dataset(model, X, y, t, u)
+    arguments = (X, y, None, u) if data is None else (data, None, None, None)
+    rows, _ = training_rows(model, loss, *arguments)
+    return replace(rows, targets=loss.targets(rows, model.field_.values))
 
 
 def _drift(model: AbstractModel, result: Updated, update: int, rows: int) -> Drift:

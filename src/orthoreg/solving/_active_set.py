@@ -54,26 +54,10 @@ def pivot(
     `start` is the solution of a similar problem; its held coefficients are the first guess.
     """
     Q, r, l1, E, e, low, high = problem
-    if not len(r):
+    guess = None if not len(r) else _first_guess(problem, start)
+    if guess is None:
         return None
-    held = np.zeros(len(r), dtype=bool)
-    a, b, slope = low, high, 0.0
-    if start is not None and start.any():
-        if l1:
-            a, b, slope = _pieces(start > 0, problem)
-        held = (start <= a) | (start >= b)
-        solution = _with_held(Q, r - slope / 2, E, e, start, held)
-        if solution is None and len(e):  # release coefficients that equalities may need
-            held &= ~E.any(axis=0)
-            solution = _with_held(Q, r - slope / 2, E, e, start, held)
-    else:
-        solution = _reduced(Q, r, E, e)
-        if solution is not None and l1:
-            a, b, slope = _pieces(solution[0] > 0, problem)
-            solution = _reduced(Q, r - slope / 2, E, e)
-    if solution is None:
-        return None
-    w, multipliers = solution
+    w, multipliers, held, (a, b, slope) = guess
     if l1 == 0 and not held.any() and (w >= low).all() and (w <= high).all():
         return w
     size = limits.SLOPE_ROUNDING * max(float(np.abs(r).max()), l1, 1e-300)
@@ -121,6 +105,32 @@ def pivot(
             return None
         w, multipliers = solution
     return None
+
+
+def _first_guess(
+    problem: Constrained, start: Float[np.ndarray, " K"] | None
+) -> tuple[np.ndarray, np.ndarray, Bool[np.ndarray, " K"], tuple] | None:
+    """Return a first solution with its multipliers, held coefficients and pieces (ends and slope).
+
+    None if there is no such solution.
+    """
+    Q, r, l1, E, e, low, high = problem
+    held = np.zeros(len(r), dtype=bool)
+    a, b, slope = low, high, 0.0
+    if start is not None and start.any():
+        if l1:
+            a, b, slope = _pieces(start > 0, problem)
+        held = (start <= a) | (start >= b)
+        solution = _with_held(Q, r - slope / 2, E, e, start, held)
+        if solution is None and len(e):  # release coefficients that equalities may need
+            held &= ~E.any(axis=0)
+            solution = _with_held(Q, r - slope / 2, E, e, start, held)
+    else:
+        solution = _reduced(Q, r, E, e)
+        if solution is not None and l1:
+            a, b, slope = _pieces(solution[0] > 0, problem)
+            solution = _reduced(Q, r - slope / 2, E, e)
+    return None if solution is None else (*solution, held, (a, b, slope))
 
 
 def _pieces(

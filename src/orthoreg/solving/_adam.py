@@ -28,7 +28,7 @@ from . import _limits as limits
 from ._equation import Spectrum, objective
 from ._holding import active_terms, held_by, orthogonal_to, satisfy_constraints, with_known_terms
 from ._moments import Moments, gather, no_basis
-from ._objective import PARTS, Objective, Parameters, Weights, whitening
+from ._objective import PARTS, Held, Objective, Parameters, Weights, whitening
 from ._solver import (
     AbstractSolver,
     EquationFit,
@@ -278,9 +278,9 @@ class Adam(AbstractSolver):
         basis = task.basis
         if task.learns_hidden:
             layers: Any = parameters.basis
-            trained_layers = (layers.weights, layers.biases)
             weights, biases = (
-                tuple(np.asarray(a, np.float64) for a in part) for part in trained_layers
+                tuple(np.asarray(a, np.float64) for a in part)
+                for part in (layers.weights, layers.biases)
             )
             basis = replace(basis, weights=weights, biases=biases)  # type: ignore[call-arg]
         in_units = sizes[1][:, None] / sizes[0]
@@ -301,18 +301,7 @@ class Adam(AbstractSolver):
             observed = implied.at(task.loss.segment_rows(rows))
             (moments,) = gather(task.features, basis, observed)
             moments = moments.scaled(*sizes)
-        trained = []
-        for c, allowed in enumerate(orthogonal_to(task)):
-            terms, no_residual = np.flatnonzero(allowed), c in task.known.complete
-            trained.append(
-                EquationFit(
-                    terms=terms, w=w[c], v=v[:, c], p=p[c],
-                    sparsity=float(task.regularization.sparsity),
-                    ridge=math.inf if no_residual else float(task.ridge or 0.0),
-                    duality_gap=math.nan, dependences=dependences(moments, terms),
-                    active=active_terms(held, w[c], c),
-                )
-            )  # fmt: skip
+        trained = _trained_equations(task, moments, held, w, v, p)
         equations = tuple(
             trained if task.linear is None else self._with_distance(task, moments, trained, sizes)
         )
@@ -475,6 +464,30 @@ def _weights(task: Task) -> Weights:
         lam2=float(task.regularization.magnitude),
         rho=float(task.ridge or 0.0),
     )
+
+
+def _trained_equations(
+    task: Task,
+    moments: Moments,
+    held: Held,
+    w: Float[np.ndarray, "c K"],
+    v: Float[np.ndarray, "H c"],
+    p: Float[np.ndarray, "c K"],
+) -> list[EquationFit]:
+    """Return the trained equations, without their distance from the optimum."""
+    trained = []
+    for c, allowed in enumerate(orthogonal_to(task)):
+        terms, no_residual = np.flatnonzero(allowed), c in task.known.complete
+        trained.append(
+            EquationFit(
+                terms=terms, w=w[c], v=v[:, c], p=p[c],
+                sparsity=float(task.regularization.sparsity),
+                ridge=math.inf if no_residual else float(task.ridge or 0.0),
+                duality_gap=math.nan, dependences=dependences(moments, terms),
+                active=active_terms(held, w[c], c),
+            )
+        )  # fmt: skip
+    return trained
 
 
 def _projection(moments: Moments, allowed: np.ndarray) -> Float[np.ndarray, "K H"]:

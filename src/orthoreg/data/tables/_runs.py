@@ -194,8 +194,6 @@ def dataset_of(
             notes += cuts
     row_in_source = _row_locator(parts)
     covariates = np.concatenate([part.covariates for part in parts])[runs.rows]
-    part_units = {name: unit for part in parts for name, unit in part.units.items()}
-    columns_with_units = (choice.time, *choice.states, *choice.inputs, *choice.covariates)
     clean = {name: clean_pattern(name) if "*" in name else name for name in choice.numeric}
 
     def columns(names: Sequence[str]) -> np.ndarray | None:
@@ -217,8 +215,7 @@ def dataset_of(
         input_names=tuple(clean[name] for name in choice.inputs),
         time_name=choice.time,
         group_name=choice.group,
-        units={name: unit for name, unit in part_units.items()
-               if name in columns_with_units} | choice.units,
+        units=_units_of(parts, choice),
         source=source,
         row_word=first.table.row_word,
         row_of=lambda index: row_in_source(int(runs.rows[index]))[1],
@@ -236,6 +233,13 @@ def dataset_of(
         cut = replace(runs, lengths=data.run_lengths, labels=data.labels)
         warn_of_gaps(cut, choice.form.gap, choice.time, source)
     return data
+
+
+def _units_of(parts: Sequence[SourceNumbers], choice: Choice) -> dict[str, str]:
+    """Return the units in the headers of chosen columns, replaced by units that are given."""
+    columns = (choice.time, *choice.states, *choice.inputs, *choice.covariates)
+    units = {name: unit for part in parts for name, unit in part.units.items()}
+    return {name: unit for name, unit in units.items() if name in columns} | dict(choice.units)
 
 
 def _counted(runs: Runs) -> Runs:

@@ -5,11 +5,11 @@ from dataclasses import dataclass, replace
 from typing import final
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 from ...data import Delay, folds, spaced
 from ...simulation import delayed_columns
-from ...terms import AbstractLibrary
+from ...terms import AbstractLibrary, FeatureMap
 from .. import _limits as limits
 from .._findings import Advice
 from .._held_out import beyond_noise, held_out_errors
@@ -45,46 +45,13 @@ def dead_time(
     if len(features.terms) > limits.MAX_TERMS_TRIED or len(rows) != len(samples.targets):
         return None
     already = {delay.variable for delay in data.delays}
-    runs = spaced(data.n_runs, limits.DEAD_TIME_RUNS)
-    is_chosen = np.isin(data.run_of_row, runs)
-    chosen = data[runs]
     noise = np.sqrt(seen.noise / np.maximum(seen.size, 1e-300))
     best: DeadTime | None = None
     for name in data.schema.measured_inputs:
-        if name in already:
-            continue
         grid = _grid(seen, name)
-        last = float(grid[-1])
-        first = data.times[data.offsets[:-1]][data.run_of_row]
-        has_history = (is_chosen & (data.times >= first + last))[rows]
-        if has_history.sum() < limits.MIN_ROWS_PER_TERM * len(features.terms):
+        every = None if name in already else _errors(seen, features, rows, name, grid, failing)
+        if every is None:
             continue
-        subset = replace(
-            samples.at(np.flatnonzero(has_history)),
-            times=None if samples.times is None else samples.times[has_history],
-        )
-        fold, targets = folds(subset, limits.FOLDS), subset.targets[:, list(failing)]
-        index = samples.names.index(name)
-
-        def errors(
-            value: float,
-            name: str = name,
-            index: int = index,
-            points: np.ndarray = subset.points,
-            targets: np.ndarray = targets,
-            fold: np.ndarray = fold,
-            has_history: np.ndarray = has_history,
-        ) -> Float[np.ndarray, " c"]:
-            column = np.zeros(data.n_samples)
-            column[is_chosen] = delayed_columns(chosen, [Delay(name, "tau", value)])[0][:, 0]
-            delayed = points.copy()
-            delayed[:, index] = column[rows][has_history]
-            design = features(delayed)
-            if not np.isfinite(design).all():
-                return np.full(targets.shape[1], np.inf)
-            return held_out_errors(design, targets, fold)
-
-        every = np.array([errors(value) for value in grid])
         for i, c in enumerate(failing):
             k = int(np.argmin(every[:, i]))
             before, after = float(every[0, i]), float(every[k, i])
@@ -98,6 +65,45 @@ def dead_time(
                 value = _vertex(grid, every[:, i], k)
                 best = DeadTime(name, value, c, left, _advice(seen, name, value, c, before, after))
     return best
+
+
+def _errors(
+    seen: Observations,
+    features: FeatureMap,
+    rows: Int[np.ndarray, " r"],
+    name: str,
+    grid: Float[np.ndarray, " G"],
+    failing: Sequence[int],
+) -> Float[np.ndarray, "G c"] | None:
+    """Return the held-out errors of the equations `failing` for each delay of an input, or None if
+    too few rows have a history.
+    """
+    assert seen.motion is not None
+    data, samples = seen.motion.data, seen.samples
+    runs = spaced(data.n_runs, limits.DEAD_TIME_RUNS)
+    is_chosen, chosen = np.isin(data.run_of_row, runs), data[runs]
+    first = data.times[data.offsets[:-1]][data.run_of_row]
+    has_history = (is_chosen & (data.times >= first + float(grid[-1])))[rows]
+    if has_history.sum() < limits.MIN_ROWS_PER_TERM * len(features.terms):
+        return None
+    subset = replace(
+        samples.at(np.flatnonzero(has_history)),
+        times=None if samples.times is None else samples.times[has_history],
+    )
+    fold, targets = folds(subset, limits.FOLDS), subset.targets[:, list(failing)]
+    index = samples.names.index(name)
+
+    def errors(value: float) -> Float[np.ndarray, " c"]:
+        column = np.zeros(data.n_samples)
+        column[is_chosen] = delayed_columns(chosen, [Delay(name, "tau", value)])[0][:, 0]
+        delayed = subset.points.copy()
+        delayed[:, index] = column[rows][has_history]
+        design = features(delayed)
+        if not np.isfinite(design).all():
+            return np.full(targets.shape[1], np.inf)
+        return held_out_errors(design, targets, fold)
+
+    return np.array([errors(value) for value in grid])
 
 
 def _grid(seen: Observations, name: str) -> Float[np.ndarray, " G"]:
