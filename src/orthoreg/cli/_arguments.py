@@ -286,3 +286,18 @@ def check_discovery(
             "--discover searches for equations without a residual and does not accept "
             f"{others[0]}; omit it."
         )
+
+
+def check_left_sides(known: Sequence[str], *, discrete: bool) -> None:
+    """Raise an error for a known equation of a flow if --discrete is given, or of a map if it is
+    not.
+    """
+    for text in known:
+        left = text.partition("=")[0]
+        if discrete and "'" in left:
+            raise InputError(
+                'With --discrete, a known equation must have the form "x[k+1] = r*x"; got '
+                f"'{text}'."
+            )
+        if not discrete and "[k+1]" in left:
+            raise InputError(f"'{text}' is an equation of a map; add --discrete.")

@@ -41,6 +41,7 @@ from ._reading import name_of, paths_of, reads_tables
 if TYPE_CHECKING:
     from ..data import Dataset
     from ..model.explanation import Addition, Explanation
+    from ..model.model import AbstractModel
 
 
 @final
@@ -75,8 +76,8 @@ def search_key(model: Path, data: "Dataset", functions_of_time: bool) -> str:
     return key.hexdigest()
 
 
-def write_stored(path: Path, key: str, explanation: "Explanation") -> None:
-    """Write the proposals to a file."""
+def write_stored(path: Path, key: str, explanation: "Explanation") -> StoredExplanation:
+    """Write the proposals to a file, and return them as read from it."""
     values = {
         "key": key,
         "text": repr(explanation),
@@ -87,6 +88,9 @@ def write_stored(path: Path, key: str, explanation: "Explanation") -> None:
     }
     with atomic_write(path) as stream:
         stream.write(json.dumps(values, indent=1).encode())
+    stored = read_stored(path, key)
+    assert stored is not None
+    return stored
 
 
 def read_stored(path: Path, key: str) -> StoredExplanation | None:
@@ -104,23 +108,28 @@ def read_stored(path: Path, key: str) -> StoredExplanation | None:
         return None
 
 
+Accept = Annotated[
+    int | None, typer.Option(help="Number of the proposal to accept; requires --out.")
+]
+ReportFile = Annotated[
+    Path | None,
+    typer.Option(help="HTML report to write. Default: explained.html beside the model."),
+]
+FunctionsOfTime = Annotated[
+    bool, typer.Option(help="Also propose oscillations and trends in time.")
+]
+
+
 @app.command()
 @reads_tables
 def explain(
     model: ModelFile,
     data: Tables,
-    accept: Annotated[
-        int | None, typer.Option(help="Number of the proposal to accept; requires --out.")
-    ] = None,
+    accept: Accept = None,
     out: ModelOut = None,
-    report: Annotated[
-        Path | None,
-        typer.Option(help="HTML report to write. Default: explained.html beside the model."),
-    ] = None,
+    report: ReportFile = None,
     minutes: Minutes = None,
-    functions_of_time: Annotated[
-        bool, typer.Option(help="Also propose oscillations and trends in time.")
-    ] = False,
+    functions_of_time: FunctionsOfTime = False,
     time: TimeColumn = None,
     group: GroupColumn = None,
     *,
@@ -148,17 +157,15 @@ def explain(
         check_file(page, "report.html", "--report")
         with working("Reading the table"):
             runs = runs_for(fitted, data, time, group, reading)
-        key, explanation = search_key(model, runs, functions_of_time), None
         proposals = page.with_suffix(".json")
-        stored = read_stored(proposals, key) if accept is not None else None
+        key = search_key(model, runs, functions_of_time)
+        explanation, stored = None, read_stored(proposals, key) if accept is not None else None
         if stored is None:
             with working("Searching for missing terms"):
                 explanation = fitted.explain(
                     runs, minutes=minutes, functions_of_time=functions_of_time
                 )
-            write_stored(proposals, key, explanation)
-            stored = read_stored(proposals, key)
-            assert stored is not None
+            stored = write_stored(proposals, key, explanation)
         larger = None
         if accept is not None and out is not None:
             with working("Fitting the accepted model"):
@@ -168,22 +175,22 @@ def explain(
             shown = fitted if larger is None else larger
             write_report(shown, page, runs, explanation=explanation, command=command_line())
     if as_json:
-        return print_json(
-            {
-                **data_entries(paths_of(data), runs),
-                **stored.entries,
-                "accepted": None if larger is None else larger.equations(),
-                "model": None if out is None else str(out),
-                "report": str(page),
-                "warnings": notes,
-            }
-        )
+        accepted = None if larger is None else larger.equations()
+        paths = {"model": None if out is None else str(out), "report": str(page)}
+        entries = data_entries(paths_of(data), runs) | stored.entries | {"accepted": accepted}
+        return print_json({**entries, **paths, "warnings": notes})
     console = terminal()
     print_reading(console, name_of(data), runs)
     console.print()
+    _print(stored, larger)
+    print_files(console, [page, proposals] if out is None else [out, page])
+
+
+def _print(stored: StoredExplanation, larger: "AbstractModel | None") -> None:
+    """Print the proposals, and the equations of the accepted model."""
+    console = terminal()
     console.print(stored.text, markup=False)
     if larger is not None:
         console.print()
         print_equations(console, larger.equations())
     console.print()
-    print_files(console, [page, proposals] if out is None else [out, page])

@@ -1,7 +1,7 @@
 """The `fit` command: read a table, fit or discover a model, write and print the result."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, final
@@ -27,6 +27,7 @@ from ._arguments import (
     PRESET_NAMES,
     check_discovery,
     check_folder,
+    check_left_sides,
     check_names,
     check_strength,
     names_in,
@@ -262,7 +263,7 @@ def fit(
 
         checked_conversions(printed)
     check_discovery(discover, alone, preset, settings)
-    _check_left_sides(known or [], discrete=discrete)
+    check_left_sides(known or [], discrete=discrete)
     if time is None and not discrete:
         raise InputError(
             "--time must name the column of times. It is optional only with --discrete."
@@ -281,20 +282,11 @@ def fit(
                 # of chunked data, only the sample is checked
                 sample = getattr(runs, "sample", runs)
                 check_names(sample, settings.get("library"), settings.get("physics"))
-        with working("Starting"):  # imports that take seconds, after the options are checked
-            from ..presets import PRESETS
-        with working("Searching for equations" if discover else "Fitting"):
-            discovery = None
-            if discover:
-                from ..model.discovery import discover as discover_models
-
-                discovery = discover_models(
-                    runs, settings.get("library"), minutes=minutes,
-                    physics=settings.get("physics"), functions_of_time=functions_of_time,
-                )  # fmt: skip
-                model = discovery.best
-            else:
-                model = PRESETS[preset](seed=seed).set_params(**settings).fit(runs)
+        if discover:
+            discovery = _discovered(runs, settings, minutes, functions_of_time=functions_of_time)
+            model = discovery.best
+        else:
+            discovery, model = None, _fitted(runs, preset, settings, seed)
         result = _written(model, runs, discovery, out, f"{stem_of(data)}.orthoreg", plots, printed)
     if as_json:
         entries = data_entries(paths_of(data), runs) | {"preset": preset}
@@ -302,19 +294,25 @@ def fit(
     _print(result, name_of(data), runs)
 
 
-def _check_left_sides(known: Sequence[str], *, discrete: bool) -> None:
-    """Raise an error for a known equation of a flow if --discrete is given, or of a map if it is
-    not.
-    """
-    for text in known:
-        left = text.partition("=")[0]
-        if discrete and "'" in left:
-            raise InputError(
-                'With --discrete, a known equation must have the form "x[k+1] = r*x"; got '
-                f"'{text}'."
-            )
-        if not discrete and "[k+1]" in left:
-            raise InputError(f"'{text}' is an equation of a map; add --discrete.")
+def _fitted(runs: Any, preset: str, settings: Mapping[str, Any], seed: int) -> "AbstractModel":
+    """Return the fitted estimator of a preset."""
+    with working("Starting"):  # imports that take seconds, after the options are checked
+        from ..presets import PRESETS
+    with working("Fitting"):
+        return PRESETS[preset](seed=seed).set_params(**settings).fit(runs)
+
+
+def _discovered(
+    runs: Any, settings: Mapping[str, Any], minutes: float | None, *, functions_of_time: bool
+) -> "Discovery":
+    """Return the result of a search for equations."""
+    with working("Starting"):
+        from ..model.discovery import discover
+    with working("Searching for equations"):
+        return discover(
+            runs, settings.get("library"), minutes=minutes, physics=settings.get("physics"),
+            functions_of_time=functions_of_time,
+        )  # fmt: skip
 
 
 def _parts(library: str | None, residual: int | None) -> dict[str, object]:

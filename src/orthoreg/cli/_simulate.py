@@ -29,40 +29,47 @@ if TYPE_CHECKING:
     from ..simulation import Rollout
 
 
+Until = Annotated[
+    float,
+    typer.Option(
+        help="Final time. The simulation starts at 0, or at the last time of --from-data."
+    ),
+]
+Step = Annotated[float, typer.Option(help="Time between output rows.")]
+Start = Annotated[str | None, typer.Option(help="Initial state: numbers separated by commas.")]
+FromData = Annotated[
+    Path | None,
+    typer.Option(
+        help="Table with past samples of one run. The initial state is estimated from them, "
+        "including hidden states and constants per run."
+    ),
+]
+InputTable = Annotated[
+    Path | None, typer.Option(help="Table of the model's inputs with a time column.")
+]
+InterpolationText = Annotated[
+    str | None,
+    typer.Option(
+        help="Interpolation of inputs between rows of the table: cubic, linear or hold (the "
+        "last value), or one per input: u=hold,v=linear. Default: as in the fit."
+    ),
+]
+TrajectoryOut = Annotated[Path | None, typer.Option(help="CSV file for the trajectory.")]
+
+
 @app.command()
 @reads_tables
 def simulate(
     model: ModelFile,
-    until: Annotated[
-        float,
-        typer.Option(
-            help="Final time. The simulation starts at 0, or at the last time of --from-data."
-        ),
-    ],
-    step: Annotated[float, typer.Option(help="Time between output rows.")],
-    start: Annotated[
-        str | None, typer.Option(help="Initial state: numbers separated by commas.")
-    ] = None,
-    from_data: Annotated[
-        Path | None,
-        typer.Option(
-            help="Table with past samples of one run. The initial state is estimated from them, "
-            "including hidden states and constants per run."
-        ),
-    ] = None,
-    inputs: Annotated[
-        Path | None, typer.Option(help="Table of the model's inputs with a time column.")
-    ] = None,
-    interpolation: Annotated[
-        str | None,
-        typer.Option(
-            help="Interpolation of inputs between rows of the table: cubic, linear or hold (the "
-            "last value), or one per input: u=hold,v=linear. Default: as in the fit."
-        ),
-    ] = None,
+    until: Until,
+    step: Step,
+    start: Start = None,
+    from_data: FromData = None,
+    inputs: InputTable = None,
+    interpolation: InterpolationText = None,
     *,
     reading: dict[str, Any],
-    out: Annotated[Path | None, typer.Option(help="CSV file for the trajectory.")] = None,
+    out: TrajectoryOut = None,
     units: PrintedUnits = "",
     as_json: Json = False,
 ) -> None:
@@ -80,8 +87,9 @@ def simulate(
     from ..data import converted_columns, write_table
 
     with collected_warnings() as notes:
+        first = None if start is None else numbers_in(start, "--start")
         fitted = load(model)
-        first = None if start is None else _initial_state(start, fitted.state_names_)
+        _check_start(first, fitted.state_names_)
         past = None if from_data is None else _past(fitted, from_data, inputs, reading)
         times = _times(0.0 if past is None else float(past.times[-1]), until, step)
         span = float(times[0]), float(times[-1])
@@ -162,14 +170,12 @@ def evaluate(
     print_scores(console, f"{name_of(data)}: {size_of(runs)}", scores)
 
 
-def _initial_state(text: str, names: Sequence[str]) -> list[float]:
-    """Return the numbers of --start, one for each state."""
-    numbers = numbers_in(text, "--start")
-    if len(numbers) != len(names):
+def _check_start(start: Sequence[float] | None, names: Sequence[str]) -> None:
+    """Raise an error unless --start gives a number for each state."""
+    if start is not None and len(start) != len(names):
         raise InputError(
-            f"--start must give {len(names)} numbers ({', '.join(names)}); got {len(numbers)}."
+            f"--start must give {len(names)} numbers ({', '.join(names)}); got {len(start)}."
         )
-    return numbers
 
 
 def _past(model: Any, file: Path, inputs: Path | None, reading: dict[str, Any]) -> Any:

@@ -1,22 +1,14 @@
 """Compute findings from the parts of a fitted model and data."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, final
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
-from jaxtyping import Bool
 
 from .._common.notation import left_side
-from ..data import Dataset, PerRun, Rows, split_delayed
-from ..diagnostics import Certificate
-from ..export import CoefficientUnits, equation_names, learned_equations
-from ..field.hybrid import HybridField
-from ..fitting import Recipe
-from ..losses import AbstractDifferentiator
-from ..matching import Correlation, Undetermined
-from ..physics import ImplicitSystem, Starts
-from ..search.rows import EquationPath, TermEvidence
+from ..data import Dataset, Rows, split_delayed
+from ..export import CoefficientUnits
 from ..simulation import Interpolation, Rollout, input_interpolation
 from ._advise import advise
 from ._assess import assess, judged
@@ -60,81 +52,11 @@ from ._notes import (
 )
 from ._observations import Observations, of_map, of_motion, of_samples
 from ._scores import derivative_scores, forecast_sample, forecast_scores, true_states
+from ._subject import Subject
 from ._verdict import verdict_of
 
 _EXPLAINED = ("explained", "noise-limited")
 """Statuses of equations whose terms have a probability."""
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class Subject:
-    """The parts of a fitted model that findings need.
-
-    `recipe` has the model's library and known physics but default settings and no residual. It
-    serves to try other columns.
-
-    `field` is f with its terms and coefficients. `evidence` is the evidence for the terms from
-    resamples or trajectories if a selection chose them (`is_selected`). `left_out` are terms of the
-    default library that were not considered. `velocity_of` and `given` are the given equations,
-    `parameters` the estimated constants with their intervals, and `estimated` the unmeasured
-    states. `widths` are the half-widths of the weak form, if it was used. `refined` describes the
-    result of matching trajectories. `is_stuck` is true if the match found no minimum, and
-    `knows_noise` if the intervals come from the match. `units` are the units of the columns,
-    `coefficient_units` those of the coefficients if known. `fixed` (equations x terms) marks given
-    coefficients. `complete` are the equations to which no terms can be added, `systems` the
-    equations with several derivatives, and `paths` the selections of terms. `accepted` are the
-    terms added to the library, by equation. `correlations` are correlations of estimates,
-    `at_bounds` the estimates at a bound. `discrete` is true if the equations are a map. `hidden`
-    states and constants `per_run` were estimated, with rules for their `starts`. The data determine
-    only combinations of `undetermined` constants.
-    """
-
-    equations: tuple[str, ...]
-    outputs: tuple[str, ...]
-    discrete: bool
-    velocity_of: Mapping[str, str]
-    given: tuple[str, ...]
-    parameters: tuple[tuple[str, float, tuple[float, float] | None], ...]
-    estimated: tuple[str, ...]
-    field: HybridField
-    recipe: Recipe
-    differentiation: AbstractDifferentiator
-    certificate: Certificate
-    evidence: TermEvidence | None
-    is_selected: bool
-    left_out: tuple[str, ...] = ()
-    widths: tuple[float, ...] = ()
-    refined: str = ""
-    accepted: tuple[str, ...] = ()
-    correlations: tuple[Correlation, ...] = ()
-    at_bounds: tuple[str, ...] = ()
-    hidden: tuple[str, ...] = ()
-    per_run: tuple[PerRun, ...] = ()
-    starts: Starts | None = None
-    undetermined: Undetermined | None = None
-    is_stuck: bool = False
-    knows_noise: bool = False
-    units: Mapping[str, str] | None = None
-    coefficient_units: CoefficientUnits | None = None
-    fixed: Bool[np.ndarray, "c K"] | None = None
-    complete: tuple[int, ...] = ()
-    systems: tuple[ImplicitSystem, ...] = ()
-    interpolation: Mapping[str, str] | None = None
-    paths: tuple[EquationPath, ...] = ()
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """The left sides of the equations, such as theta' for a second-order equation."""
-        return equation_names(self.outputs, self.velocity_of, discrete=self.discrete)
-
-    @property
-    def learned(self) -> list[int]:
-        """The indices of equations that were not given, or of all equations if all were given."""
-        learned = learned_equations(self.outputs, self.velocity_of)
-        constants = {constant.name for constant in self.per_run}
-        learned = [c for c in learned if self.outputs[c] not in constants]
-        return [c for c in learned if self.outputs[c] not in self.given] or learned
 
 
 def summarize(
@@ -166,11 +88,8 @@ def summarize(
     notes = [
         *_unit_notes(subject, certificate, unlike),
         *_data_notes(subject, data, counts, at_limits),
-        *_estimate_notes(subject),
+        *_estimate_notes(subject, unlike),
     ]
-    left_out = [term for term in subject.left_out if term not in unlike]
-    if left_out and set(subject.learned) - set(subject.complete):
-        notes.append(no_candidates(left_out))
     if subject.evidence is None:
         notes.append(NO_EVIDENCE)
     if rows is None:
@@ -236,8 +155,8 @@ def _data_notes(
     return notes
 
 
-def _estimate_notes(subject: Subject) -> list[str]:
-    """Return notes on constants, their intervals, and states that were not measured."""
+def _estimate_notes(subject: Subject, unlike: Sequence[str]) -> list[str]:
+    """Return notes on constants, their intervals, unmeasured states and terms left out."""
     notes = [f"Constants on trajectories: {subject.refined}."] if subject.refined else []
     notes += [f"Accepted into the library of {one}." for one in subject.accepted]
     if subject.knows_noise:
@@ -264,6 +183,9 @@ def _estimate_notes(subject: Subject) -> list[str]:
     if subject.correlations:
         notes.append(CORRELATED_ESTIMATES)
     notes += _bound_notes(subject)
+    left_out = [term for term in subject.left_out if term not in unlike]
+    if left_out and set(subject.learned) - set(subject.complete):
+        notes.append(no_candidates(left_out))
     return notes
 
 

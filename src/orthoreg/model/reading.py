@@ -158,7 +158,7 @@ class AbstractReading(AbstractExports):
     def _subject(self) -> Any:
         """Return the parts of the model that a summary needs."""
         from ..field import Zero
-        from ..findings._summarize import Subject
+        from ..findings._subject import Subject
         from ..losses import Automatic
         from .estimator import OrthoReg
 
