@@ -40,6 +40,8 @@ def cases(seeds: int = SEEDS) -> list[Case]:
         ("one compartment, 12 subjects", "one_compartment", {}),
         ("20 pendulums", "pendulums", {}),
         ("Mackey-Glass with a free delay", "mackey_glass", {}),
+        ("dead time before a hidden state", "hidden_dead_time", {}),
+        ("dead time with a constant per run", "per_run_dead_time", {}),
         ("logistic map", "logistic", {}),
         ("Henon map", "henon", {}),
         ("Ricker map", "ricker", {}),

@@ -13,7 +13,7 @@ from benchmarks.measurements._line import data_file
 from benchmarks.timing import cpu_seconds
 
 from . import _ten
-from ._delays import forced_oscillator
+from ._delays import forced_oscillator, motor, oscillators
 from ._delays import mackey_glass as mackey_glass_data
 from ._systems import fitted, forced, noisy, observed, steps, trajectory
 
@@ -443,6 +443,39 @@ def dead_time(case: Result) -> Result:
     return result(model, checks, seconds)
 
 
+def hidden_dead_time(case: Result) -> Result:
+    """A voltage acts late on the current of a motor, which is not measured."""
+    data = motor(np.random.default_rng(case["seed"]))
+    equations = {"i": "b*u(t - tau) - r*i - w", "w": "k*i - 0.7*w"}
+    model, seconds = timed(data, equations=equations)
+    checks = [*_tau(model), *constants(model, {"b": 5.0, "r": 3.0, "k": 2.0}, 0.05)]
+    return result(model, checks, seconds)
+
+
+def per_run_dead_time(case: Result) -> Result:
+    """A force acts late on eight oscillators of different stiffness."""
+    rng = np.random.default_rng(case["seed"])
+    stiffness = rng.uniform(3, 6, 8)
+    data = oscillators(stiffness, rng)
+    equations = {"x": "v", "v": "-k*x - c*v + b*u(t - tau)"}
+    model, seconds = timed(data, equations=equations, per_run=["k"])
+    k = np.array([value for value, _, _ in model.per_run(data)["k"].values()])
+    worst = float(np.abs(k / stiffness - 1).max())
+    checks = [*_tau(model), check("largest error of k", worst, worst, 0.02, "at most 2%")]
+    return result(model, [*checks, *constants(model, {"b": 2.0, "c": 0.5}, 0.05)], seconds)
+
+
+def _tau(model: Any) -> list[Check]:
+    """Return checks of a dead time of 0.35 and its interval."""
+    tau = model.parameters_["tau"]
+    low, high = model.parameter_intervals_["tau"]
+    outside = float(not low <= 0.35 <= high)
+    return [
+        check("tau", tau, abs(tau - 0.35), 0.01, "within 0.01 of 0.35"),
+        check("95% interval of tau", high - low, outside, 0.0, "contains 0.35; width shown"),
+    ]
+
+
 def mackey_glass(case: Result) -> Result:
     """Delayed feedback with an unknown delay and three unknown constants."""
     data = mackey_glass_data(np.random.default_rng(case["seed"]))
@@ -597,6 +630,7 @@ def mistakes(case: Result) -> Result:
     """Errors name each mistake in one or two sentences."""
     t, x = np.arange(0, 20, 0.2), 10 + np.sin(np.arange(0, 20, 0.2))[:, None]
     equations = {"x": "a*x - x*y", "y": "x*y - d*y"}
+    forced = og.Dataset.from_arrays(x, t, x, names=["x"], input_names=["u"])
 
     def fit(hidden: list[str], **more: Any) -> None:
         data = og.Dataset.from_arrays(x, t, names=["x"], hidden=hidden)
@@ -608,6 +642,9 @@ def mistakes(case: Result) -> Result:
         "a start of a name that is not a state": (lambda: fit(["y"], start={"w": 1}), "'w'"),
         "a start that is not a number": (lambda: fit(["y"], start={"y": (3, 1)}), "(3, 1)"),
         "a constant per run in no equation": (lambda: fit(["y"], per_run=["q"]), "'q'"),
+        "a delay longer than the run": (
+            lambda: fitted(forced, equations={"x": "u(t - tau) - k*x"}, values={"tau": 30}), "30",
+        ),
         "a map with irregular times": (
             lambda: og.Dataset.from_arrays(x, t**1.1, names=["x"], discrete=True), "step",
         ),

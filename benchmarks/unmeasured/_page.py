@@ -85,6 +85,16 @@ ABOUT = {
         "with a step of 1.02 and 1% noise, and all constants are estimated. Intervals ignore "
         "errors of the smoothed measurements in x(t - tau), and a note of the summary says so."
     ),
+    "dead time before a hidden state": (
+        "The system is a motor with `i' = 5 u(t - 0.35) - 3 i - w` and `w' = 2 i - 0.7 w`. The "
+        "data are 500 rows of w, with a step of 0.05 and 2% noise, and of a stepped u. i is "
+        "hidden. The "
+        "equations are `i' = b*u(t - tau) - r*i - w` and `w' = k*i - 0.7*w`."
+    ),
+    "dead time with a constant per run": (
+        "The system is `x'' = -k x - 0.5 x' + 2 u(t - 0.35)`. The data are eight runs of 150 rows "
+        "of x and x' with 2% noise, with another k in each run. The terms are given."
+    ),
     "logistic map": ("The data are 500 rows with 1% noise. The library is `poly(3)`."),
     "Henon map": ("The data are 500 rows with 1% noise. The library is `poly(3)`."),
     "Ricker map": ("The data are 500 rows with 1% noise. The library is `poly(2) + x*exp(-c*x)`."),

@@ -15,6 +15,8 @@ from ._fit import TrainingRuns as TrainingRuns
 from ._fit import needs_rows as needs_rows
 from ._hidden import estimate_hidden_states as estimate_hidden_states
 from ._hidden import with_hidden_states as with_hidden_states
+from ._hidden_delays import first_hidden_delays as first_hidden_delays
+from ._hidden_delays import with_estimated_states as with_estimated_states
 from ._limits import DELAY_MOVE as DELAY_MOVE
 from ._limits import DELAY_ROUNDS as DELAY_ROUNDS
 from ._limits import DRIFT_NAMED as DRIFT_NAMED

@@ -41,7 +41,7 @@ def first_delays(recipe: Recipe, data: Dataset, delays: Sequence[Delay]) -> Data
     if not any(math.isnan(delay.value) for delay in delays):
         return with_delays(data, delays)
     with step("Estimating delays"):
-        names, bounds = _ranges(recipe, data, delays)
+        names, bounds = delay_ranges(recipe, data, delays)
         candidates, width = _from_rows(recipe, data, delays, names, bounds)
         named = [delays_with(delays, dict(zip(names, v, strict=True))) for v in candidates]
         if not recipe.loss.is_linear:
@@ -157,7 +157,7 @@ def estimated(delays: Sequence[Delay], estimate: DelayEstimate) -> tuple[Delay, 
     return delays_with(delays, dict(zip(estimate.names, estimate.values, strict=True)))
 
 
-def _ranges(
+def delay_ranges(
     recipe: Recipe, data: Dataset, delays: Sequence[Delay]
 ) -> tuple[tuple[str, ...], Float[np.ndarray, "d 2"]]:
     """Return the names of unknown delays, and the range of each of them."""
@@ -339,7 +339,7 @@ def matched_delays(
         return None
     best = profile.best(start, np.full(len(values), width)) if width else start
     _, estimate = profile.estimate(best, np.full(len(values), reach / 10))
-    names, bounds = _ranges(recipe, data, delays)
+    names, bounds = delay_ranges(recipe, data, delays)
     bounds = bounds[[names.index(name) for name in profile.names]]
     return None if estimate is None else replace(estimate, bounds=bounds)
 
@@ -358,7 +358,7 @@ def _profile(
     Return None if trajectories cannot be matched. Rows within `longest` of the start of a run do
     not count.
     """
-    names, bounds = _ranges(recipe, data, delays)
+    names, bounds = delay_ranges(recipe, data, delays)
     used = delays_in_use(field, delays)
     kept = [i for i, name in enumerate(names) if name in used]
     names, bounds = tuple(names[i] for i in kept), bounds[kept]

@@ -1,6 +1,6 @@
 """Estimate hidden states and constants per run of the training data from the known equations."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import NamedTuple, final
@@ -23,17 +23,18 @@ from ._relations import find_relation
 
 
 @final
-class _Estimate(NamedTuple):
+class HiddenStates(NamedTuple):
     """Runs with estimated hidden states, and estimated constants.
 
     Constants are given by name and by (equation, term). The variance is that of the first states of
-    runs.
+    runs. The misfit is the mean squared residual in noise variances.
     """
 
     data: Dataset
     named: dict[str, float]
     coefficients: dict[tuple[int, str], float]
     start_variance: Float[np.ndarray, "n R"]
+    misfit: float
 
 
 def with_hidden_states(recipe: Recipe, data: Dataset) -> Dataset:
@@ -48,28 +49,51 @@ def with_hidden_states(recipe: Recipe, data: Dataset) -> Dataset:
     names = () if recipe.physics is None else recipe.physics.per_run
     if not names or data.schema.per_run:
         return _estimated(recipe, data).data if data.has_unknown_states else data
+    estimate = _first_estimate(recipe, data, names)
+    constants = tuple(_pooled(estimate, constant) for constant in estimate.data.schema.per_run)
+    for _ in range(limits.POOLING_ROUNDS - 1):
+        runs = estimate.data.with_parts(per_run=constants)
+        estimate = _estimated(recipe, runs, estimate, is_minimum=True)
+        constants = tuple(_repooled(estimate, constant) for constant in runs.schema.per_run)
+    constants = tuple(map(partial(_related, estimate), estimate.data.schema.per_run, constants))
+    return estimate.data.with_parts(per_run=constants)
+
+
+def rough_estimate(recipe: Recipe, data: Dataset, near: HiddenStates | None = None) -> HiddenStates:
+    """Return the hidden states and constants from a few starting points.
+
+    If `near` is an estimate for the same rows, it is the only starting point. Distributions of
+    constants per run are wide.
+    """
+    names = () if recipe.physics is None else recipe.physics.per_run
+    if near is not None:
+        runs = data.with_hidden([], near.data.schema.per_run)
+        return _estimated(recipe, runs, near, is_rough=True)
+    if names:
+        return _first_estimate(recipe, data, names, max_starts=limits.HIDDEN_DELAY_STARTS)
+    return _estimated(recipe, data, is_rough=True, max_starts=limits.HIDDEN_DELAY_STARTS)
+
+
+def _first_estimate(
+    recipe: Recipe, data: Dataset, names: Sequence[str], max_starts: int | None = None
+) -> HiddenStates:
+    """Return the estimate with wide distributions of constants per run.
+
+    It starts at the common values of all runs. With `max_starts`, the estimate is rough.
+    """
     # without hidden states, the common values are only starting points
     sample = data if data.hidden else data.subsample(0, limits.SHARED_RUNS)
-    shared = _estimated(recipe, sample, is_rough=True)
+    shared = _estimated(recipe, sample, is_rough=True, max_starts=max_starts)
     start = shared.data if data.hidden else data
     constants = tuple(_first_distribution(name, shared.named.get(name, 1.0)) for name in names)
     columns = np.tile([constant.center for constant in constants], (data.n_samples, 1))
-    states = np.hstack([start.states, columns])
-    runs, near = start.with_hidden([], constants), shared
-    for number in range(limits.POOLING_ROUNDS):
-        estimate = _estimated(recipe, runs, near, states, is_minimum=number > 0)
-        near, states = estimate, estimate.data.states
-        constants = tuple(
-            _repooled(estimate, constant) if number else _pooled(estimate, constant)
-            for constant in runs.schema.per_run
-        )
-        if number == limits.POOLING_ROUNDS - 1:
-            constants = tuple(map(partial(_related, estimate), runs.schema.per_run, constants))
-        runs = estimate.data.with_parts(per_run=constants)
-    return runs
+    runs = start.with_hidden([], constants)
+    initial = runs.with_parts(states=np.hstack([start.states, columns]))
+    near = shared._replace(data=initial)
+    return _estimated(recipe, runs, near, is_rough=max_starts is not None)
 
 
-def _related(estimate: "_Estimate", prior: PerRun, constant: PerRun) -> PerRun:
+def _related(estimate: HiddenStates, prior: PerRun, constant: PerRun) -> PerRun:
     """Return the constant with its relation to covariates, if there is one.
 
     The information that the distribution `prior` contributed to the estimates is removed first.
@@ -97,7 +121,7 @@ def _first_distribution(name: str, value: float) -> PerRun:
     return PerRun(name, value, limits.FIRST_POOLED_STD * max(abs(value), 1.0))
 
 
-def _pooled(estimate: "_Estimate", constant: PerRun) -> PerRun:
+def _pooled(estimate: HiddenStates, constant: PerRun) -> PerRun:
     """Return the distribution of a constant per run for which its estimates are most likely.
 
     An estimate combines the information of its run with the first distribution, which is removed
@@ -129,7 +153,7 @@ def _pooled(estimate: "_Estimate", constant: PerRun) -> PerRun:
     return replace(constant, mean=float(means[best]), std=max(float(stds[best]), least, 1e-300))
 
 
-def _repooled(estimate: "_Estimate", constant: PerRun) -> PerRun:
+def _repooled(estimate: HiddenStates, constant: PerRun) -> PerRun:
     """Return the next distribution in the expectation-maximization algorithm."""
     value, variance = _in_runs(estimate, constant)
     if not np.isfinite(variance).all():
@@ -140,7 +164,7 @@ def _repooled(estimate: "_Estimate", constant: PerRun) -> PerRun:
 
 
 def _in_runs(
-    estimate: "_Estimate", constant: PerRun
+    estimate: HiddenStates, constant: PerRun
 ) -> tuple[Float[np.ndarray, " R"], Float[np.ndarray, " R"]]:
     """Return the values of a constant in each run, or their logarithms, and their variances."""
     data = estimate.data
@@ -155,12 +179,12 @@ def _in_runs(
 def _estimated(
     recipe: Recipe,
     data: Dataset,
-    near: _Estimate | None = None,
-    states: Float[np.ndarray, "N n"] | None = None,
+    near: HiddenStates | None = None,
     *,
     is_minimum: bool = False,
     is_rough: bool = False,
-) -> _Estimate:
+    max_starts: int | None = None,
+) -> HiddenStates:
     """Return the runs with estimated hidden states and constants.
 
     The search starts `near` another estimate if given.
@@ -175,12 +199,12 @@ def _estimated(
     candidates = bound.features.mask & ~known.given
     field = _field(bound, candidates, len(blank.variable_names))
     initial = None
-    if near is not None and states is not None:
+    if near is not None:
         field = _with_constants(field, bound, near)
     fixed = list(blank.given_rates)
     constants = Constants.of(field, fixed, residual=False, knowledge=known, candidates=candidates)
-    if near is not None and states is not None:
-        initial = InitialPoint(constants.read(field), states, is_minimum)
+    if near is not None:
+        initial = InitialPoint(constants.read(field), near.data.states, is_minimum)
     interpolation = input_interpolation(blank.input_names, blank)
     problem = Problem.of(field, constants, blank, interpolation, starts=known.starts)
     bounds = parameter_bounds(recipe.library) | known.parameter_bounds
@@ -191,6 +215,7 @@ def _estimated(
         _signs(constants, known),
         initial=initial,
         is_rough=is_rough,
+        max_starts=max_starts,
         seed=int(recipe.seed),
     )
     if estimate is None:
@@ -207,10 +232,10 @@ def _estimated(
         for c, k in np.argwhere(values.coefficients != 0)
     }
     runs = blank.with_parts(states=estimate.states)
-    return _Estimate(runs, named, coefficients, estimate.start_variance)
+    return HiddenStates(runs, named, coefficients, estimate.start_variance, estimate.misfit)
 
 
-def _with_constants(field: HybridField, bound: Bound, near: _Estimate) -> HybridField:
+def _with_constants(field: HybridField, bound: Bound, near: HiddenStates) -> HybridField:
     """Return the field with the constants of another estimate."""
     coefficients = np.array(field.coefficients)
     names = bound.features.names

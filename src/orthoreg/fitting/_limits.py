@@ -148,6 +148,11 @@ STATE_DELAY_CANDIDATES = 24
 DELAY_STAGES = 2
 """Number of stages of segments on which candidates are compared. Trajectories of all candidates can
 follow short segments, so the scores are comparable."""
+HIDDEN_DELAY_STARTS = 4
+"""Starting points of hidden states and constants for each delay of the grid. Wrong delays need not
+have the smallest misfit that they allow."""
+HIDDEN_DELAY_TOLERANCE = 0.02
+"""Grid spacings. Accuracy of the delay before its likelihood is maximized."""
 NO_DELAY = 2.0
 """Size of a delay, in standard errors, below which it may be zero."""
 DISTINCT_DELAY = 5.0

@@ -18,9 +18,10 @@ from .._common.progress import step
 from ..data import MAX_ORDER, Dataset, Rows, held_out_rows, rows_per_period
 from ..field import Zero
 from ..matching import matched_forecast_errors
-from ..physics import mentions
-from ..simulation import input_interpolation
+from ..physics import mentions, requested_delays
+from ..simulation import input_interpolation, with_delays
 from . import _limits as limits
+from ._delays import first_delays
 from ._fit import Recipe, TrainingRuns
 from ._trajectories import fit_runs
 
@@ -173,7 +174,12 @@ class _HeldOut:
         if self._steps < limits.MIN_ORDER_STEPS:
             return None
         train, test = data.only(~self._held_out), data.only(self._held_out)
+        physics, library = self.recipe.physics, self.recipe.library
         try:
+            delays = () if train.delays else requested_delays(library, physics, train)
+            if delays:
+                train = first_delays(self.recipe, train, delays)
+                test = with_delays(test, train.delays)
             loss = self.recipe.loss.rule(train)
             kinds = input_interpolation(train.input_names, train)
             runs = TrainingRuns(train, loss, kinds)

@@ -54,6 +54,7 @@ def estimate_hidden(
     *,
     initial: InitialPoint | None = None,
     is_rough: bool = False,
+    max_starts: int | None = None,
     seed: int = 0,
 ) -> HiddenEstimate | None:
     """Return the hidden states and constants with the smallest misfit, or None if no misfit is
@@ -61,7 +62,7 @@ def estimate_hidden(
 
     `signs` are the known signs of constants, and 0 for others. With an `initial` point, the only
     starting point is the first working point near it. A rough estimate is not weighted by the noise
-    of its residuals and has no variance.
+    of its residuals and has no variance. `max_starts` limits the number of starting points.
     """
     rng = np.random.default_rng(seed)
     descent = Descent(problem, bounds)
@@ -75,6 +76,7 @@ def estimate_hidden(
         n_starts = limits.HIDDEN_STARTS_KINKS
     if np.any(problem.field.weights):
         n_starts = limits.HIDDEN_STARTS_RESIDUAL
+    n_starts = n_starts if max_starts is None else min(max_starts, n_starts)
     with np.errstate(all="ignore"), progress("Estimating hidden states", 1.0) as show:
         while tried < n_starts:
             show(tried / n_starts, f"(starting point {tried + 1})")

@@ -26,12 +26,14 @@ from ..fitting import (
     describe,
     estimated,
     first_delays,
+    first_hidden_delays,
     fit_all,
     fit_runs,
     matched_delays,
     needs_rows,
     simpler_delays,
     with_embedded_states,
+    with_estimated_states,
     with_hidden_states,
     with_row_uncertainty,
 )
@@ -98,13 +100,9 @@ def fit_together(
     whole, delays = data, _delays_of(recipes, data)
     if delays:
         assert isinstance(whole, Dataset)
-        physics = recipes[0].physics
-        if whole.hidden or (physics is not None and physics.per_run):
-            raise InputError(
-                "Delayed variables cannot be combined with hidden states or constants per run. "
-                "Omit one of them."
-            )
-        data = first_delays(recipes[0], whole, delays)
+        whole = with_embedded_states(recipes[0], whole)
+        first = first_hidden_delays if _has_unknowns(recipes[0], whole) else first_delays
+        data = first(recipes[0], whole, delays)
     if data is None:
         rows, columns = training_rows(models[0], recipes[0].loss, X, y, t, u)
         result = _Fitted(_fits(recipes, rows, None), rows, columns, None)
@@ -144,12 +142,16 @@ class _Fitted(NamedTuple):
     runs: TrainingRuns | None
 
 
+def _has_unknowns(recipe: Recipe, data: Dataset) -> bool:
+    """Return whether the fit estimates hidden states or constants per run."""
+    is_per_run = recipe.physics is not None and bool(recipe.physics.per_run)
+    return data.has_unknown_states or is_per_run
+
+
 def _fitted(recipes: Sequence[Recipe], data: Dataset | ChunkedDataset) -> _Fitted:
     """Return the fits of several recipes to runs."""
     if isinstance(data, Dataset):
-        physics = recipes[0].physics
-        is_estimated = data.has_unknown_states or (physics is not None and physics.per_run)
-        if is_estimated and len(recipes) > 1:
+        if _has_unknowns(recipes[0], data) and len(recipes) > 1:
             raise InputError(
                 "Models with hidden states or constants per run must be fitted one by one, since "
                 "each estimates them from its own equations."
@@ -207,6 +209,14 @@ def _delays_of(
     return delays[0]
 
 
+def _with_states_of(whole: Dataset, fitted: Dataset) -> Dataset:
+    """Return the runs without delayed columns, with the hidden states and constants per run that a
+    fit estimated."""
+    if whole.state_names == fitted.state_names and not whole.has_unknown_states:
+        return whole
+    return with_estimated_states(whole, fitted)
+
+
 def _with_matched_delays(recipes: Sequence[Recipe], whole: Dataset, result: _Fitted) -> _Fitted:
     """Return the fits with delays matched to trajectories of the first fit.
 
@@ -216,8 +226,9 @@ def _with_matched_delays(recipes: Sequence[Recipe], whole: Dataset, result: _Fit
     for remaining in range(DELAY_ROUNDS, -1, -1):
         fit, delays = result.fits[0], result.columns.schema.delays
         kinds = fit.interpolation or result.columns.interpolation
+        runs = whole if result.runs is None else _with_states_of(whole, result.runs.data)
         with one_thread():
-            estimate = matched_delays(recipes[0], fit.field, whole, delays, kinds)
+            estimate = matched_delays(recipes[0], fit.field, runs, delays, kinds)
         if estimate is None or not remaining:
             break
         now = {delay.delay: delay.value for delay in delays}
@@ -225,7 +236,7 @@ def _with_matched_delays(recipes: Sequence[Recipe], whole: Dataset, result: _Fit
         new: tuple[Delay, ...] | None = estimated(delays, estimate)
         if (moves <= DELAY_MOVE * np.sqrt(np.diag(estimate.covariance))).all():
             with one_thread():
-                new = simpler_delays(recipes[0], fit.field, whole, delays)
+                new = simpler_delays(recipes[0], fit.field, runs, delays)
         if new is None:
             break
         result = _fitted(recipes, with_delays(whole, new))

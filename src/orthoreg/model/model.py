@@ -46,6 +46,7 @@ from .rollouts import (
     rollouts,
     run_histories,
     state_from_data,
+    with_past_inputs,
 )
 from .validation import (
     in_states_of,
@@ -557,7 +558,7 @@ class AbstractModel(AbstractWorkflow, AbstractEstimator):
         from_data
             one run of past samples, from which the state at the first time is estimated, with
             hidden states and constants per run, as in `forecast`. The first time must lie within
-            the run; without inputs, it may be later.
+            the run; without inputs, it may be later. Delayed inputs are read from its past inputs.
         interpolation
             interpolation of inputs between samples, for all inputs or as a dict by input: "cubic"
             (a smooth curve), "linear" or "hold" (the last value). `input_interpolation_` if None.
@@ -595,6 +596,7 @@ class AbstractModel(AbstractWorkflow, AbstractEstimator):
             x0 = state_from_data(self, self._rollouts, from_data, x0, t, kinds)
             is_delayed = any(d.variable in self.state_names_ for d in self.schema_.delays)
             history = from_data if history is None and is_delayed else history
+            u = with_past_inputs(u, t, from_data, self.schema_)
         elif x0 is None or t is None:
             raise InputError(
                 "simulate needs the times t, and x0, the state at the first time, or from_data, a "

@@ -286,6 +286,22 @@ def run_histories(data: Dataset) -> list[History]:
     return histories
 
 
+def with_past_inputs(u: Any, t: Any, data: Dataset, schema: Schema) -> Any:
+    """Return the inputs `u` at the times `t` with the earlier ones of a run, if an input is delayed
+    and `u` is an array with a row for each time."""
+    names, times = list(schema.measured_inputs), np.ravel(np.asarray(t, dtype=float))
+    delays = [delay.value for delay in schema.delays if delay.variable in names]
+    if not delays or callable(u) or isinstance(u, SampledInput) or hasattr(u, "iloc"):
+        return u
+    if np.shape(u) != (len(times), len(names)):
+        return u
+    assert data.inputs is not None
+    columns = [data.input_names.index(name) for name in names]
+    past = data.times < times[0] - limits.TIME_ROUNDING * max(delays)
+    values = np.concatenate([data.inputs[past][:, columns], np.asarray(u, dtype=float)])
+    return SampledInput(np.concatenate([data.times[past], times]), values)
+
+
 def state_from_data(
     model: "AbstractModel",
     simulate: Callable[..., Rollout],

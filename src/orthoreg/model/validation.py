@@ -147,7 +147,7 @@ def in_states_of(model: "AbstractModel", data: Dataset | ChunkedDataset) -> Data
         data = data.with_time_input()
     if data.covariate_names != model.schema_.covariate_names:
         data = _with_covariates_of(model, data)
-    return _with_delays_of(model, _with_states_of(model, data))
+    return _with_hidden_states_of(model, _with_delays_of(model, _with_states_of(model, data)))
 
 
 def _with_covariates_of(model: "AbstractModel", data: Dataset) -> Dataset:
@@ -172,7 +172,8 @@ def _with_delays_of(model: "AbstractModel", data: Dataset) -> Dataset:
 
 
 def _with_states_of(model: "AbstractModel", data: Dataset) -> Dataset:
-    """Return the data with the velocities and hidden states of a fitted model."""
+    """Return the data with the velocities of a fitted model, and its hidden states, which are not
+    known yet."""
     schema = model.schema_
     if schema.velocity_of and not data.velocity_of:
         if set(data.schema.measured_states) == set(schema.measured_states):
@@ -182,6 +183,12 @@ def _with_states_of(model: "AbstractModel", data: Dataset) -> Dataset:
     missing = [name for name in schema.hidden if name not in data.state_names]
     if missing and (*data.state_names, *missing) == schema.state_names:
         data = data.with_hidden(missing).with_parts(per_run=schema.per_run)
+    return data
+
+
+def _with_hidden_states_of(model: "AbstractModel", data: Dataset) -> Dataset:
+    """Return the data with estimates of the hidden states of a fitted model."""
+    schema = model.schema_
     if data.has_unknown_states and data.variable_names == schema.variable_names:
         field, kinds = model.field_, model.input_interpolation_
         known, estimates = model.knowledge(), model.fit_.estimates

@@ -54,8 +54,14 @@ class DelayEstimate:
         slopes += [self.parameter_slopes.get(name, nothing) for name in others.parameters]
         D = np.array(slopes).reshape(len(others.values), len(self.names))
         cross = D @ self.covariance
+        undetermined = others.undetermined
+        if undetermined is not None:  # the delays do not change along these directions
+            undetermined = np.vstack(
+                [undetermined, np.zeros((len(nothing), undetermined.shape[1]))]
+            )
         return replace(
             others,
+            undetermined=undetermined,
             parameters=(*others.parameters, *self.names),
             values=np.append(others.values, self.values),
             covariance=np.block([

@@ -2,6 +2,7 @@
 
 from ._delays import History as History
 from ._delays import delayed_columns as delayed_columns
+from ._delays import rows_with_history as rows_with_history
 from ._delays import simulate_by_steps as simulate_by_steps
 from ._delays import with_delayed_inputs as with_delayed_inputs
 from ._delays import with_delays as with_delays

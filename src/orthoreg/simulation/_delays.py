@@ -31,7 +31,7 @@ def with_delays(data: Dataset, delays: Sequence[Delay], max_delay: float = 0.0) 
     if not delays or data.delays == tuple(delays):
         return data
     skipped = max([max_delay, *(delay.value for delay in delays)])
-    rows = _rows_with_history(data, skipped)
+    rows = rows_with_history(data, skipped)
     columns, lines = delayed_columns(data, delays)
     subset = data.only(rows)
     n_time = int(data.time_input is not None)
@@ -51,7 +51,7 @@ def with_delays(data: Dataset, delays: Sequence[Delay], max_delay: float = 0.0) 
     return result.with_plan_of(data, rows)
 
 
-def _rows_with_history(data: Dataset, delay: float) -> Bool[np.ndarray, " N"]:
+def rows_with_history(data: Dataset, delay: float) -> Bool[np.ndarray, " N"]:
     """Return the rows with a history of this length, in runs that have enough such rows."""
     first = data.times[data.offsets[:-1]][data.run_of_row]
     step = np.median(np.diff(data.times)) if data.n_samples > 1 else 1.0
