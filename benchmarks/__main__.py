@@ -117,7 +117,7 @@ def write_pages() -> None:
                 text += "\n" + BENCHMARKS[name].before(json.loads(earlier.read_text()))
             swept = RECORDS / "sweeps.json"
             if name == "ablations" and swept.exists():
-                text += sweeps.page(json.loads(swept.read_text()))
+                text += "\n" + sweeps.page(json.loads(swept.read_text()))
             (DOCS / f"{name}.md").write_text(text)
 
 

@@ -8,9 +8,9 @@ from benchmarks._jobs import run_jobs, selected, with_results
 from benchmarks.revision import source_revision
 
 from ._flows import names
-from ._page import before, page
+from ._page import page
 
-__all__ = ["before", "measure", "page"]
+__all__ = ["measure", "page"]
 
 NOISES = (0.0, 0.01, 0.05)
 CPU_LIMIT = 300.0  # seconds for a fit with its summary

@@ -64,16 +64,6 @@ def _listed(parts: Sequence[str]) -> str:
     return f"{', '.join(parts[:-1])} and {parts[-1]}" if len(parts) > 1 else "".join(parts)
 
 
-def before(record: dict[str, Any]) -> str:
-    """Return the section on an earlier revision."""
-    count = len(record["rows"])
-    text = (
-        "## Earlier revision\n\n"
-        f"For comparison, {count} of the fits at revision {record['revision']}:\n\n"
-    )
-    return text + _summary_table(record)
-
-
 def _groups(record: dict[str, Any]) -> dict[tuple[float, str], dict[str, dict[str, Any]]]:
     """Return the results by noise and method, then by the id of the case."""
     groups: dict[tuple[float, str], dict[str, dict[str, Any]]] = {}
