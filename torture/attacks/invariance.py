@@ -1,6 +1,5 @@
-"""Random systems in other orders, units and threads."""
+"""Random systems in other orders and units."""
 
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -171,18 +170,3 @@ def chunks(rng: np.random.Generator, folder: Path) -> None:
     parts = og.ChunkedDataset.from_arrays(stacked, system.times, names=system.names, rows=rows)
     model, other = (og.OrthoReg(system.library, og.Zero()).fit(runs) for runs in (whole, parts))
     _compare(other.coefficients_, model.coefficients_, f"chunks of {rows} rows", _TOLERANCE)
-
-
-@attack("concurrency", trials=50, seconds=120.0)
-def fits_in_threads(rng: np.random.Generator, folder: Path) -> None:
-    """Fits in four threads give the same bytes as fits one after the other."""
-    work = [_runs(rng) for _ in range(4)]
-
-    def fit(pair: tuple[np.ndarray, list[np.ndarray]]) -> bytes:
-        times, paths = pair
-        return _fit(paths, times)[0].coefficients_.tobytes()
-
-    serial = [fit(pair) for pair in work]
-    with ThreadPoolExecutor(4) as pool:
-        if list(pool.map(fit, work)) != serial:
-            raise Broken("threads give other coefficients")
