@@ -27,7 +27,7 @@ LAMBDAS = ("0.0005", "0.005", "0.05", "0.5", "5", "50")
 NOISES = ("0.1", "0.2", "0.5")
 TERMS = "terms@0.001"
 _MARGIN = 0.1
-_AHEAD = "better by more than the larger standard deviation"
+_AHEAD = "better by more than the larger of the two standard deviations"
 
 
 def verdicts(
@@ -113,7 +113,7 @@ def _difficulty(evidence: Evidence) -> Verdict:
         "The gain of a seed is the decimal logarithm of the T3 derivative error of the best of "
         "Pure (both mu) and L2, divided by that of OrthoReg. The claim holds if the mean gain at "
         "medium difficulty is positive, and larger than those at low and high difficulty by more "
-        "than the larger standard deviation.",
+        "than the larger of the two standard deviations.",
         "error of L2 divided by that of OrthoReg: 10 at low difficulty (rollouts), 89 at medium "
         "difficulty (derivatives), 1.5 at high difficulty (rollouts)",
         readings(OURS, reading),
@@ -153,8 +153,8 @@ def _strength(evidence: Evidence) -> Verdict:
         "An intermediate lam gives the best trade-off between F1 and out-of-distribution error.",
         ("fig:ablations", "subsec:ablations"),
         "The claim holds if, for the pendulum and lam from 0.0005 to 50, an intermediate lam is "
-        "better than both ends in F1 or in T3 derivative error by more than the larger standard "
-        "deviation, and not worse in the other by more than this deviation.",
+        "better than both ends in F1 or in T3 derivative error by more than the larger of the two "
+        "standard deviations, and not worse in the other by more than this deviation.",
         "a figure without numbers",
         readings({"paper's sparsity": "orthoreg"}, reading),
     )
@@ -191,7 +191,7 @@ def _noise(evidence: Evidence) -> Verdict:
         ("fig:noise_robustness", "app:noise_robustness"),
         "The claim holds if, at noise 0.1, 0.2 and 0.5, OrthoReg is not clearly better than the "
         "best of Pure (both mu) and L2 in T2 error, T3 error or F1. Clearly better means by more "
-        "than the larger standard deviation and by more than 10%.",
+        "than the larger of the two standard deviations and by more than 10%.",
         "at high noise, T2 error about 0.6 and F1 0.2 to 0.4 for all methods; targets only by "
         "smoothed differences",
         readings(cases, reading),
@@ -256,7 +256,7 @@ def _lotka_volterra(evidence: Evidence) -> Verdict:
         ("tab:lv_results_streamlined",),
         "The claim holds if, for each of the ID, T2 and T3 derivative errors, the best and the "
         "worst of Pure (both mu), L2 and OrthoReg differ by at most 10%, or by at most the larger "
-        "standard deviation.",
+        "of their standard deviations.",
         "ID 1.64e-2 for all, T2 1.21e-2 / 1.22e-2 / 1.22e-2, T3 1.74e-1 / 1.73e-1 / 1.71e-1",
         readings(OURS, reading),
         "The missing terms oscillate in time, and no function of the state can represent them. The "

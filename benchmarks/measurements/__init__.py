@@ -83,13 +83,13 @@ def render(record: dict[str, Any]) -> str:
         when = (
             f"at revision {case['revision']}" if case.get("revision") else "at an earlier revision"
         )
-        page += f"{number}, {case['cpu_seconds']} s of CPU time, {when}.\n\n"
+        page += f"Measured {when} with {number} ({case['cpu_seconds']} s of CPU time).\n\n"
         page += table(case["lines"], few)
     return page
 
 
 def _seeds(count: int) -> str:
-    return "One seed" if count == 1 else f"{count} seeds"
+    return "one seed" if count == 1 else f"{count} seeds"
 
 
 def table(lines: list[dict[str, Any]], few: bool) -> str:
