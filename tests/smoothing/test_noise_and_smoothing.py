@@ -23,6 +23,26 @@ def test_clean_and_coarse_signals_are_no_noise():
     assert not estimate_noise(t[::12], signal[::12], np.array([0, len(t[::12])]))[1].any()
 
 
+@pytest.mark.parametrize("is_regular", [True, False])
+@pytest.mark.parametrize("decimals", [1, 2])
+def test_rounding_is_noise(is_regular, decimals):
+    """Samples close to each other are rounded alike, so that their differences show no error."""
+    times = t if is_regular else np.sort(np.random.default_rng(0).uniform(0, 20, 1000))
+    x = np.column_stack([np.sin(times), np.cos(3 * times)])
+    level, is_noise = estimate_noise(times, np.round(x, decimals), ONE)
+    assert is_noise.all()
+    error = (np.round(x, decimals) - x).std(axis=0)
+    assert ((level > 0.8 * error) & (level < 2 * error)).all()
+
+
+def test_exact_values_on_a_grid_are_not_rounded():
+    """A parabola at equal times, and a switch."""
+    times = np.arange(50) / 4
+    x = np.column_stack([2 * times**2, np.sign(np.sin(times))])
+    level, is_noise = estimate_noise(times, x, np.array([0, 50]))
+    assert not is_noise.any() and level[0] < 1e-9
+
+
 @pytest.mark.parametrize("size", [3e-3, 3e-2])
 def test_noise_on_motion_of_few_samples_a_period(size):
     """Return a signal with random phases and frequencies up to two thirds of the Nyquist

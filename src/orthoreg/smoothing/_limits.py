@@ -76,6 +76,13 @@ DIFFERENCE_ORDERS = (*range(3, 11), 13, 17, 22, 28, 36, 46)
 MIN_ORDERS = 8
 """Minimum number of orders to distinguish noise from motion."""
 
+MIN_GRID_LEVELS = 5
+"""Number of different values. Fewer are levels of a switch, not rounded motion."""
+GRID_TOLERANCE = 0.01
+"""Steps of the grid. Maximum distance of a rounded value from the grid, from binary rounding."""
+EXACT_LEVEL = 1e-6
+"""Fraction of the rounding error. Differences below this belong to exact values, such as those of a
+parabola at equal times."""
 NOISE_PLATEAU = 0.8
 """Ratio of the last level to the level two orders before, above which a column shows noise instead
 of motion."""

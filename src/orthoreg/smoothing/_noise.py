@@ -47,7 +47,27 @@ def estimate_noise(
     if len(available) < limits.MIN_ORDERS:
         return level, np.zeros(values.shape[1], dtype=bool)
     rounding = limits.ROUNDING_NOISE * np.abs(values).max(axis=0)
-    return level, levels[-1] > np.maximum(limits.NOISE_PLATEAU * levels[-3], rounding)
+    is_noise = levels[-1] > np.maximum(limits.NOISE_PLATEAU * levels[-3], rounding)
+    steps = np.array([resolution(column) for column in values.T]) / np.sqrt(12)
+    # neighbouring values are often rounded alike, so that their differences do not show the error;
+    # values without any error are on a grid only if they are polynomials of time
+    is_rounded = (steps > level) & (level > limits.EXACT_LEVEL * steps)
+    return np.where(is_rounded, steps, level), is_noise | is_rounded
+
+
+def resolution(values: Float[np.ndarray, " N"]) -> float:
+    """Return the step of the grid on which all values are, such as 0.01 for two decimals, or 0 if
+    there is none. Values on a few levels are switched, not rounded."""
+    levels = np.unique(values)
+    if len(levels) < limits.MIN_GRID_LEVELS:
+        return 0.0
+    gaps, extent = np.diff(levels), float(levels[-1] - levels[0])
+    step = extent / max(round(extent / float(gaps.min())), 1)
+    if limits.GRID_TOLERANCE * step <= np.finfo(float).eps * float(np.abs(levels).max()):
+        return 0.0
+    offset = (levels - levels[0]) / step
+    is_on_grid = np.abs(offset - np.round(offset)).max() <= limits.GRID_TOLERANCE
+    return step if is_on_grid else 0.0
 
 
 def _difference_level(
