@@ -122,7 +122,7 @@ def test_equations_and_symmetries_as_text():
     assert parse_equation("`a b`' = 3") == ("a b", "3")
     assert parse_symmetry("reflection(x, v)") == og.Reflection("x", "v")
     assert parse_symmetry("Odd") == og.Odd()
-    with pytest.raises(og.InputError, match="A symmetry must be"):
+    with pytest.raises(og.InputError, match="A symmetry must have the form"):
         parse_symmetry("even()")
 
 
