@@ -1,4 +1,6 @@
-"""Pure functions of sampled data: sliding polynomials, noise, outliers, weak-form windows."""
+"""Pure functions of sampled data: sliding polynomials, noise, outliers and windows of the weak
+form.
+"""
 
 from ._clipping import bridged as bridged
 from ._clipping import find_range_limits as find_range_limits

@@ -1,4 +1,4 @@
-"""Limits of a sensor's range, beyond which all readings are equal.
+"""Find the limits of a sensor's range, beyond which all readings are equal.
 
 At a limit, several consecutive rows have exactly the largest (or smallest) value of a column.
 Either of two observations distinguishes a limit of the sensor from other causes. The first is that
@@ -40,8 +40,10 @@ class _Column(NamedTuple):
 
 
 def find_range_limits(times: Times, values: Values, offsets: Offsets) -> Float[np.ndarray, "2 n"]:
-    """Return the lower and upper limits of the range of each column's sensor. A limit is infinite
-    if no reading is at it."""
+    """Return the lower and upper limit of the range of each column's sensor.
+
+    A limit is infinite if no reading is at it.
+    """
     run = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     result = np.empty((2, values.shape[1]))
     result[0], result[1] = -np.inf, np.inf
@@ -67,8 +69,10 @@ def _stretches(marked: Bool[np.ndarray, " N"], run: Int[np.ndarray, " N"]) -> In
 
 
 def _rounding_step(x: Float[np.ndarray, " N"]) -> float:
-    """Return the smallest difference between values near the largest one. For rounded values, this
-    is the rounding step; for other values, it is negligible."""
+    """Return the smallest difference between values near the largest one.
+
+    This is the rounding step of rounded values; for other values, it is negligible.
+    """
     levels = np.unique(x)
     count = max(len(levels) // limits.LEVELS_NEAR_LIMIT, limits.MIN_LEVELS_NEAR_LIMIT)
     steps = np.diff(levels[-count:])
@@ -76,8 +80,10 @@ def _rounding_step(x: Float[np.ndarray, " N"]) -> float:
 
 
 def _noise_is_missing(column: _Column, rows: Int[np.ndarray, " S"], step: float) -> bool:
-    """Return whether noise would have separated so many consecutive readings of a state at rest,
-    even if values are rounded to a `step`."""
+    """Return whether noise would have separated so many consecutive readings of a state at rest.
+
+    Values may be rounded to a `step`.
+    """
     kept = np.flatnonzero(~column.at_extreme)
     is_start = (np.diff(kept, prepend=-2) > 1) | (np.diff(column.run[kept], prepend=-1) != 0)
     offsets = np.append(np.flatnonzero(is_start), len(kept))
@@ -85,7 +91,7 @@ def _noise_is_missing(column: _Column, rows: Int[np.ndarray, " S"], step: float)
     if len(x) < limits.MIN_CLIPPING_WINDOWS:
         return False
     noise = _noise_level(column.times[kept], x, offsets)
-    if not noise:  # motion and noise cannot be separated in short pieces
+    if not noise:  # noise cannot be separated from motion in short pieces
         noise = _noise_level(column.times, column.values, _offsets(column.run))
     # noise may grow in proportion to the state
     limit = float(column.values[column.at_limit][0])
@@ -101,13 +107,15 @@ def _noise_is_missing(column: _Column, rows: Int[np.ndarray, " S"], step: float)
     )
     if equal >= 1:
         return False
-    # a stretch may start in any row
+    # a stretch may begin in any row
     evidence = np.maximum(rows * -math.log(equal) - math.log(len(x)), 0.0).sum()
     return bool(evidence > -math.log(limits.FALSE_CLIPPING))
 
 
 def _noise_level(times: Times, x: Float[np.ndarray, " N"], offsets: Offsets) -> float:
-    """Return the standard deviation of the noise, or zero if differences may result from motion."""
+    """Return the standard deviation of the noise, or zero if motion may be the cause of
+    differences.
+    """
     noise, is_noise = estimate_noise(times, x[:, None], offsets)
     return float(noise[0]) if is_noise[0] else 0.0
 
@@ -117,7 +125,9 @@ def _offsets(run: Int[np.ndarray, " N"]) -> Offsets:
 
 
 def _motion_is_missing(column: _Column, step: float) -> bool:
-    """Return whether the motion leads beyond the limit, both before and after its rows."""
+    """Return whether the motion leads beyond the limit, both before and after the rows at the
+    limit.
+    """
     both = (column, column.reversed())
     return any(
         all(_leads_beyond(side, width, degree, step) for side in both)
@@ -127,8 +137,11 @@ def _motion_is_missing(column: _Column, step: float) -> bool:
 
 
 def _leads_beyond(column: _Column, width: int, degree: int, step: float) -> bool:
-    """Return whether polynomials through the `width` rows before the rows at the limit extend
-    beyond the limit by more than chance, rounding and their usual errors can explain."""
+    """Return whether polynomials through the `width` rows before the limit extend clearly beyond
+    it.
+
+    They must do so by more than chance, rounding and their usual errors can explain.
+    """
     ahead = max(width // limits.CLIPPING_AHEAD, 2)
     total = width + ahead
     if len(column.times) < total:
@@ -153,7 +166,8 @@ def _prediction_errors(
     column: _Column, first: Int[np.ndarray, " B"], width: int, ahead: int, degree: int
 ) -> Float[np.ndarray, " b"]:
     """Return how far polynomials through the rows from `first` extend beyond the rows that
-    follow."""
+    follow.
+    """
     if len(first) > limits.CLIPPING_WINDOWS:
         first = first[np.linspace(0, len(first) - 1, limits.CLIPPING_WINDOWS).astype(int)]
     rows = first[:, None] + np.arange(width + ahead)
@@ -171,9 +185,12 @@ def _prediction_errors(
 def bridged(
     times: Times, values: Values, offsets: Offsets, clipped: Int[np.ndarray, "N n"], width: int
 ) -> Values:
-    """Return the values with `clipped` ones (1 at an upper limit, -1 at a lower one) replaced by
-    cubics that continue the lines through `width` rows before and after, at or beyond the limit. At
-    the ends of runs, values at a limit are not changed."""
+    """Return the values with those at a limit replaced by cubics.
+
+    `clipped` marks values at an upper (1) or lower (-1) limit. The cubics continue the lines
+    through `width` rows before and after, at or beyond the limit. At the ends of runs, values at a
+    limit are unchanged.
+    """
     result = np.array(values)
     starts = np.repeat(offsets[:-1], np.diff(offsets))
     ends = np.repeat(offsets[1:], np.diff(offsets))
@@ -200,7 +217,7 @@ def _cubic(
     after: Int[np.ndarray, " m"],
     rows: Int[np.ndarray, " r"],
 ) -> Float[np.ndarray, " r"]:
-    """Return the cubic between the lines through the rows `before` and `after`."""
+    """Return the cubic that connects the lines through the rows `before` and `after`."""
     from scipy.interpolate import CubicHermiteSpline
 
     knots, values, slopes = [], [], []

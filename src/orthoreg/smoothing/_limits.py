@@ -1,15 +1,15 @@
 """Decisive constants of this package, each with a unit and a reason.
 
 The constants of outliers were set on sine waves, Lotka-Volterra, Duffing, Lorenz, spiking neurons,
-relaxation oscillators, and the 39 flows of `dysts_half` at 0, 1 and 5% noise, with and without
-1% of outliers of 5 to 20 standard deviations.
+relaxation oscillators, and the 39 flows of `dysts_half` at 0, 1 and 5% noise, with and without 1%
+of outliers of 5 to 20 standard deviations.
 """
 
 import numpy as np
 
 # -- outliers ------------------------------------------------------------------------------
 FALSE_OUTLIERS = 0.01
-"""Expected number of normally distributed values that are called outliers in a whole table."""
+"""Expected number of normally distributed values in a whole table that are called outliers."""
 
 OUTLIER_WINDOWS = ((9, 3), (6, 3), (4, 3), (3, 3))
 """Number of rows on each side that predict a row, and degree of the polynomial through them. Many
@@ -17,8 +17,8 @@ rows average noise, and few rows follow fast motion; a cubic is the lowest degre
 inflection."""
 
 OUTLIER_PRIOR = 8
-"""Degrees of freedom that the noise of the whole column adds to those of a local fit. Without them,
-the quantile of Student's t for six rows and four coefficients exceeds 100."""
+"""Degrees of freedom that the noise of the whole column adds to those of a local fit. Without
+these, the quantile of Student's t for six rows and four coefficients exceeds 100."""
 
 OUTLIER_MIN_SIDE = 2
 """Minimum number of rows on each side, because a single row cannot confirm its own level."""
@@ -26,12 +26,12 @@ OUTLIER_MIN_SIDE = 2
 OUTLIER_CONTRAST = 20.0
 """Minimum ratio of an outlier to the prediction errors of the adjacent rows. A pulse with at least
 1.5 samples within its width at half height causes more than 1/20 of its height in these rows. With
-a ratio of 10, relaxation oscillations have outliers, and the detection of single outliers rises
-only from 95% to 96%."""
+a ratio of 10, relaxation oscillations would have outliers, and the detection of single outliers
+would rise only from 95% to 96%."""
 
 OUTLIER_DOMINANCE = 0.2
-"""Share of the largest nearby distance from the median below which a distance is the effect of a
-large outlier on the medians of its neighbours."""
+"""Share of the largest nearby distance from the median. A smaller distance is the effect of a large
+outlier on the medians of its neighbours."""
 
 OUTLIER_ROUNDS = 3
 """Maximum number of searches. An outlier may become visible only after a larger one nearby is
@@ -54,12 +54,12 @@ OUTLIER_MIN_ROWS = 30
 values are typical."""
 
 EVENT_NOISE = 5.0
-"""Prediction error of the rows around an outlier, in standard deviations of noise, above which
-another state moves."""
+"""Prediction error of the rows around an outlier above which another state moves, in standard
+deviations of noise."""
 
 EVENT_SHARE = 0.01
-"""Minimum size of that motion relative to the outlier, both in standard deviations of their
-columns. A real pulse of a state drives other states."""
+"""Minimum size of that motion relative to the outlier, each in standard deviations of its column. A
+real pulse of a state drives other states."""
 
 INPUT_JUMP = 10.0
 """Multiple of an input's median step above which a step is a jump. The largest of 1e6 steps is 7.3
@@ -84,20 +84,20 @@ EXACT_LEVEL = 1e-6
 """Fraction of the rounding error. Differences below this belong to exact values, such as those of a
 parabola at equal times."""
 NOISE_PLATEAU = 0.8
-"""Ratio of the last level to the level two orders before, above which a column shows noise instead
-of motion."""
+"""Ratio of the last level to the level two orders before above which a column shows noise, not
+motion."""
 
 ROUNDING_NOISE = 1e-13
 """Noise of rounding, as a share of the largest value."""
 
 EQUAL_LEVELS = 1.2
-"""Ratio to the lowest level below which levels differ only by chance."""
+"""Ratio to the lowest level up to which levels differ only by chance."""
 
 MAX_DIFFERENCES = 1000
 """Maximum number of differences of an order. Their median has a relative standard error of 4%."""
 
 MIN_DIFFERENCES = 10
-"""Minimum number of differences of an order for using their median."""
+"""Minimum number of differences of an order for a median."""
 
 EQUAL_STEPS = 1e-9
 """Relative difference of time steps that are equal except for rounding."""
@@ -106,13 +106,13 @@ MIN_RELATIVE_VARIANCE = 1e-4
 """Minimum variance of a value relative to the mean noise variance of its state, if noise grows."""
 
 GROWTH_GROUPS = 8
-"""Number of groups of rows by the size of a state."""
+"""Number of groups into which rows are divided by the size of a state."""
 
 LOG_VARIANCE = 2.7
 """Variance of the log of a variance from a median of N values, times N."""
 
 GROWTH_EVIDENCE = 20.0
-"""Minimum decrease of the sum of squared standard errors for noise that grows with the state."""
+"""Minimum decrease of the sum of squared standardized errors for noise to grow with the state."""
 
 GROWTH_SHARES = 1 - np.append(np.geomspace(1, 1e-4, 25), 0.0)
 """Candidates for the share of noise that grows with the state."""
@@ -131,14 +131,14 @@ SMOOTHER_DEGREES = (3, 5)
 """Degrees of polynomials for smoothing."""
 
 MIN_VELOCITY_ROWS = 3
-"""Minimum number of rows of a run for a parabola, and so for a velocity."""
+"""Minimum number of rows of a run for a parabola, and therefore for a velocity."""
 
 MIN_POLYNOMIAL_ROWS = POLYNOMIALS[0][0]
-"""Minimum number of rows of a run: the shortest of the windows."""
+"""Minimum number of rows of a run for a polynomial, which is the shortest window."""
 
 MAX_SCORED_ROWS = 2000
-"""Maximum number of rows to leave out when polynomials are compared. Their mean squared error is
-then known to 3%."""
+"""Maximum number of rows that are left out when polynomials are compared. Their mean squared error
+is then known to 3%."""
 
 MAX_LEVERAGE = 1 - 1e-6
 """Maximum leverage of a row. With a higher leverage, the other rows of its window do not determine
@@ -149,36 +149,36 @@ NEARLY_EQUAL_STEPS = 1e-4
 
 # -- noise of maps -----------------------------------------------------------------------------
 MIN_MAP_ROWS = 12
-"""Rows with a successor. With fewer, the noise of a map is not estimated."""
+"""Minimum number of rows with a successor for an estimate of a map's noise."""
 
 MAX_MAP_DEGREE = 4
 """Degree of the polynomials that predict the next row of a map."""
 
 MAX_MAP_TERMS = 0.25
-"""Terms of such a polynomial per row. With more, its error is uncertain."""
+"""Maximum number of terms of such a polynomial per row. With more terms, its error is uncertain."""
 
 MAP_NEIGHBOURS = (2, 4, 8, 16)
-"""Nearest rows per coefficient of a plane that predicts the next row: few for clean data, many for
-noisy data."""
+"""Numbers of nearest rows per coefficient of a plane that predicts the next row: few for clean
+data, many for noisy data."""
 
 GOOD_MAP_PREDICTION = 1.25
-"""Ratio to the smallest squared error, up to which the slopes of a prediction are used."""
+"""Ratio to the smallest squared error up to which the slopes of a prediction are used."""
 
 MAP_PLANE_RANK = 1e-6
 """Relative extent of neighbours below which a plane has no slope."""
 
 MIN_RELATIVE_NORM = 1e-14
-"""Norm relative to that of a constant polynomial. Smaller norms, which occur for clustered points,
-are raised to this value."""
+"""Minimum norm relative to that of a constant polynomial. Smaller norms, which occur for clustered
+points, are raised to this value."""
 
 # -- windows of the weak form --------------------------------------------------------------
 EQUAL_WINDOW_STEPS = 1e-6
 """Relative difference of time steps below which integrals are sums over samples."""
 
 NODE_DISTANCE = 0.25
-"""Fraction of a step. Minimum distance between the samples of its interpolating cubic. At random
-times, noise of integrals is 1.0 to 1.2 times that at equal steps (15 to 160 times with the nearest
-samples); with 0.1 it is 1.3 times, and with 0.5 the errors of integrals double."""
+"""Minimum distance between the samples of an interpolating cubic, as a fraction of its step. At
+random times, noise of integrals is 1.0 to 1.2 times that at equal steps (15 to 160 times with the
+nearest samples). With 0.1 it is 1.3 times, and with 0.5 the errors of integrals double."""
 GAUSS_POINTS = 4
 """Number of Gauss points between two samples at unequal steps. They integrate polynomials of degree
 7 exactly."""
@@ -188,15 +188,15 @@ WINDOWS_PER_HALF_WIDTH = 4
 overlap."""
 
 EXACT_POWERS = 4
-"""Number of powers, starting with the constant, that windows differentiate exactly."""
+"""Number of powers, starting with the constant, whose derivatives windows compute exactly."""
 
 MIN_WINDOW_SAMPLES = 5
-"""Minimum number of samples in a run with windows."""
+"""Minimum number of samples of a run with windows."""
 
 # -- limits of a sensor's range ----------------------------------------------------------------
 MIN_CLIPPED_ROWS = 3
 """Minimum length of the longest stretch of consecutive rows at the limit of a sensor. Two equal
-values also occur by rounding."""
+values may also result from rounding."""
 
 CLIPPING_WIDTHS = (4, 6, 8, 12, 16, 24, 32, 48)
 """Numbers of rows to which polynomials are fitted to predict the rows at a limit. Few rows suit
@@ -209,7 +209,7 @@ CLIPPING_AHEAD = 3
 """Inverse of the fraction of the width that is predicted."""
 
 CLIPPING_WINDOWS = 4_000
-"""Maximum number of polynomials. The relative error of their root mean squared error is 1%."""
+"""Maximum number of polynomials. The relative error of their root mean squared error is then 1%."""
 
 MIN_CLIPPING_WINDOWS = 20
 """Minimum number of polynomials elsewhere in the column, which show the usual errors of
@@ -229,17 +229,17 @@ CLIPPING_STEPS = 2.0
 sine is one step high, and lines through the rows before a peak extend as far beyond it."""
 
 LEVELS_NEAR_LIMIT, MIN_LEVELS_NEAR_LIMIT = 4, 6
-"""Inverse of the fraction of the distinct values, and their minimum number, from which the rounding
-step near the limit is determined. Values with four significant digits have several steps."""
+"""Inverse of the share of distinct values, and their minimum number, from which the rounding step
+near the limit is determined. Values with four significant digits have several steps."""
 
 EQUAL_VALUES = 1e-9
-"""Relative to the range of a column. Smaller differences are treated as rounding errors of
-arithmetic."""
+"""Difference, relative to the range of a column, below which values are equal up to rounding errors
+of arithmetic."""
 
 FALSE_CLIPPING = 1e-4
-"""Probability of a false limit: noise leaves the readings of a state at rest equal somewhere in a
-column."""
+"""Probability of a false limit, which is that noise leaves the readings of a state at rest equal
+somewhere in a column."""
 
 ROUNDING_MARGIN = 2.0
-"""Dimensionless. Factor by which the variance of rounding errors, step^2 / 12, is multiplied before
-it is subtracted from that of the noise, because rounding errors of slow motion are not uniform."""
+"""Factor by which the variance of rounding errors, step^2 / 12, is multiplied before it is
+subtracted from that of the noise. Rounding errors of slow motion are not uniform."""

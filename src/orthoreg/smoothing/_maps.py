@@ -1,4 +1,6 @@
-"""The noise of measured states of a map, from predictions of the next row without a library."""
+"""Estimate the noise of measured states of a map from predictions of the next row, without a
+library.
+"""
 
 from typing import NamedTuple, final
 
@@ -11,8 +13,11 @@ from ._polynomial import Offsets
 
 @final
 class _Prediction(NamedTuple):
-    """Mean squared error of predictions of each next state, without the error of the predictor, and
-    the mean squared derivative of each next state with respect to each state."""
+    """Predictions of each next state.
+
+    They have a mean squared error, without the error of the predictor, and the mean squared
+    derivative of each next state with respect to each state.
+    """
 
     error: Float[np.ndarray, " n"]
     squared_slopes: Float[np.ndarray, "n n"]
@@ -20,8 +25,9 @@ class _Prediction(NamedTuple):
 
 @final
 class MapNoise(NamedTuple):
-    """Standard deviation of the noise of each state, and of the error of the best prediction of
-    each next state from noisy ones."""
+    """The standard deviation of the noise of each state, and of the error of the best prediction of
+    each next state from noisy states.
+    """
 
     state: Float[np.ndarray, " n"]
     prediction: Float[np.ndarray, " n"]
@@ -32,11 +38,11 @@ def estimate_map_noise(
 ) -> MapNoise:
     """Return the noise of the states of a map.
 
-    Noise e in the states makes the residual e[k+1] - F e[k] of the best prediction of a row from
-    the row before, with F the derivative of the map. Its variance is noise^2 + F^2 noise^2, a
+    Noise e in the states makes e[k+1] - F e[k] the residual of the best prediction of a row from
+    the row before, where F is the derivative of the map. Its variance is noise^2 + F^2 noise^2, a
     linear system for the variances of all states. Predictions are polynomials in all variables, or
-    planes through nearest rows; for each state the best one counts. It is an upper limit: what no
-    prediction explains counts as noise.
+    planes through nearest rows; the best one counts for each state. The result is an upper limit:
+    whatever no prediction explains counts as noise.
     """
     rows = np.setdiff1d(np.arange(len(variables) - 1), offsets[1:] - 1)
     std = variables.std(axis=0)
@@ -55,7 +61,7 @@ def estimate_map_noise(
         return MapNoise(*np.zeros((2, n_states)))
     errors = np.array([prediction.error for prediction in predictions])  # P n
     is_good = errors <= limits.GOOD_MAP_PREDICTION * errors.min(axis=0)
-    # predictions from more rows come later, and their slopes are less noisy
+    # predictions from more rows come later; their slopes are less noisy
     best = len(predictions) - 1 - np.argmax(is_good[::-1], axis=0)
     error = errors.min(axis=0)[moving]
     slopes = np.array([predictions[best[c]].squared_slopes[c, : len(moving)] for c in moving])

@@ -25,8 +25,7 @@ _BATCH = 20_000  # local fits that are held in memory
 def estimate_noise(
     times: Times, values: Values, offsets: Offsets
 ) -> tuple[Float[np.ndarray, " n"], Bool[np.ndarray, " n"]]:
-    """Return the standard deviation of each column's noise, and whether it is noise instead of
-    motion.
+    """Return the standard deviation of each column's noise, and whether it is noise, not motion.
 
     The difference of order k, sum_j w_j x_j with weights of unit norm proportional to 1 / prod_m
     (t_j - t_m), has the standard deviation of the noise and annihilates polynomials below degree k.
@@ -41,7 +40,7 @@ def estimate_noise(
     if not available:
         return np.zeros(values.shape[1]), np.zeros(values.shape[1], dtype=bool)
     levels = np.array(available)
-    # the lowest order without motion has the least statistical error
+    # the lowest order without motion has the smallest statistical error
     first = np.argmax(levels <= limits.EQUAL_LEVELS * levels.min(axis=0), axis=0)
     level = levels[first, np.arange(values.shape[1])]
     if len(available) < limits.MIN_ORDERS:
@@ -73,7 +72,8 @@ def resolution(values: Float[np.ndarray, " N"]) -> float:
 def _difference_level(
     times: Times, values: Values, offsets: Offsets, order: int, equal: bool
 ) -> Float[np.ndarray, " n"] | None:
-    """Return the noise level from the median difference of an order, or None for few samples.
+    """Return the noise level from the median difference of an order, or None if there are few
+    samples.
 
     With equal time steps all windows have the same weights.
     """
@@ -173,8 +173,11 @@ class _Table(NamedTuple):
 
 @final
 class Outliers(NamedTuple):
-    """The outliers of a table, the values with outliers replaced by local polynomials, and the
-    columns in which outliers are rare."""
+    """The outliers of a table.
+
+    `repaired` contains the values with outliers replaced by local polynomials, and `columns` marks
+    the columns in which outliers are rare.
+    """
 
     is_outlier: Bool[np.ndarray, "N n"]
     repaired: Float[np.ndarray, "N n"]
@@ -219,8 +222,7 @@ def _search_once(
     searched: Bool[np.ndarray, " N"],
     is_outlier: Bool[np.ndarray, "N n"],
 ) -> bool:
-    """Mark outliers in `is_outlier`, replace them in the table, and return whether there are
-    any."""
+    """Mark outliers in `is_outlier` and replace them in the table. Return whether there are any."""
     quantile = _quantiles(np.array([10**9]), table.values.size)
     noise = np.zeros(table.values.shape[1])
     suspects: dict[int, tuple[_Blocks, Float[np.ndarray, "B 2"]]] = {}
@@ -252,7 +254,7 @@ def _search_once(
 def _test_blocks(
     table: _Table, column: int, blocks: _Blocks, noise: float
 ) -> tuple[Bool[np.ndarray, " B"], Float[np.ndarray, "B 2"]]:
-    """Return which blocks are outliers, and values to replace them."""
+    """Return a mask of the blocks that are outliers, and values to replace them."""
     rows = _rows_outside(blocks, table)
     is_outlier = np.zeros(len(blocks.first), dtype=bool)
     between = np.zeros((len(is_outlier), limits.OUTLIER_MAX_ROWS))
@@ -302,10 +304,12 @@ def _other_column_moves(
     rows: dict[int, Int[np.ndarray, " G"]],
     noise: Float[np.ndarray, " n"],
 ) -> Bool[np.ndarray, " B"]:
-    """Return the blocks at which another column moves, so that its rows around the block are badly
-    predicted.
+    """Return a mask of the blocks at which another column moves.
 
-    Only its reliable `rows` count, so that a simultaneous fault of all sensors is not motion.
+    Rows of that column around the block are then poorly predicted.
+
+    Only its reliable `rows` count, so that a simultaneous fault of all sensors is not taken for
+    motion.
     """
     moving = np.zeros(len(blocks.first), dtype=bool)
     std = table.values.std(axis=0)
@@ -321,14 +325,14 @@ def _other_column_moves(
 
 
 def _next_to_jumps(inputs: Float[np.ndarray, "N q"], table: _Table) -> Bool[np.ndarray, " N"]:
-    """Return the rows next to a jump of an input, at which derivatives have two values."""
+    """Return a mask of the rows next to a jump of an input. Derivatives have two values there."""
     inner = table.start_row[1:] == table.start_row[:-1]
     steps = np.where(inner[:, None], np.abs(np.diff(inputs, axis=0)), 0.0)
     jump = np.any(steps > limits.INPUT_JUMP * np.median(steps, axis=0), axis=1)
     result = np.zeros(len(inputs), dtype=bool)
     result[:-1] |= jump
     result[1:] |= jump
-    result[2:] |= jump[:-1]  # the response may come a row later
+    result[2:] |= jump[:-1]  # the response may follow one row later
     return result
 
 
@@ -350,7 +354,9 @@ def _neighbourhood_max(values: Float[np.ndarray, " N"], reach: int) -> Float[np.
 
 
 def _median_distance(values: Float[np.ndarray, " N"], table: _Table) -> Float[np.ndarray, " N"]:
-    """Return the distance of each value from the median of five, zero at the ends of runs."""
+    """Return the distance of each value from the median of five values, or zero at the ends of
+    runs.
+    """
     distance = np.zeros_like(values)
     if len(values) < 5:
         return distance
@@ -372,7 +378,7 @@ def _noise_level(
 ) -> float:
     """Return the standard deviation of normal noise with this median distance or median step.
 
-    The lower of the two estimates is used, because distances of monotone motion are zero except
+    The smaller of the two estimates is used, because distances of monotone motion are zero except
     next to outliers. Zeros do not count, because constant values show no noise; rounding steps
     count as noise.
     """
@@ -386,7 +392,7 @@ def _noise_level(
 
 
 def _blocks(candidate: Bool[np.ndarray, " N"], table: _Table) -> _Blocks:
-    """Return candidates of one or two rows. Longer candidates are motion."""
+    """Return the candidates of one or two rows. Longer candidates are motion."""
     rows = np.flatnonzero(candidate)
     same_block = (np.diff(rows) == 1) & (table.start_row[rows[1:]] == table.start_row[rows[:-1]])
     starts = np.flatnonzero(np.r_[np.ones(len(rows[:1]), dtype=bool), ~same_block])
@@ -399,8 +405,8 @@ def _blocks(candidate: Bool[np.ndarray, " N"], table: _Table) -> _Blocks:
 class _LocalFits(NamedTuple):
     """Polynomials through the rows around each block."""
 
-    between: Float[np.ndarray, "B 2"]  # prediction for the rows of the block
-    inflation: Float[np.ndarray, "B 2"]  # standard error of the prediction, in units of `sigma`
+    between: Float[np.ndarray, "B 2"]  # predictions for the rows of the block
+    inflation: Float[np.ndarray, "B 2"]  # standard errors of the predictions, in units of `sigma`
     sigma: Float[np.ndarray, " B"]
     freedom: Int[np.ndarray, " B"]
     next_to: Float[np.ndarray, " B"]  # largest prediction error of the two neighbouring rows
@@ -430,7 +436,8 @@ def _local_fits(
     width = np.maximum(width, _TINY)
     powers = np.arange(degree + 1)
     basis = ((table.times[index] - middle) / width)[..., None] ** powers * inside[..., None]
-    level = table.values[index[:, reach], column]  # of a neighbour, as the block may be 1e30
+    # of a neighbour, because a value in the block may be 1e30
+    level = table.values[index[:, reach], column]
     centred = np.where(inside, table.values[index, column] - level[:, None], 0.0)
     q, r = np.linalg.qr(basis)
     ok = np.abs(np.einsum("bii->bi", r)).min(axis=1) > 1e-12

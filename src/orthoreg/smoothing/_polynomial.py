@@ -21,7 +21,7 @@ Values = Float[np.ndarray, "N n"]
 Offsets = Int[np.ndarray, " bounds"]
 """Run r has the rows `offsets[r]` to `offsets[r + 1]`."""
 
-_BLOCK = 8192  # rows that are processed together
+_BLOCK = 8192  # number of rows that are processed together
 
 
 def windows(
@@ -39,8 +39,10 @@ def windows(
 
 
 def _shifted_rows(offsets: Offsets, width: int) -> Int[np.ndarray, " B"]:
-    """Return the rows whose windows are shifted inwards. All other rows are in the middle of their
-    windows."""
+    """Return the rows whose windows are shifted inwards.
+
+    All other rows are in the middle of their window.
+    """
     first = offsets[:-1, None] + np.arange(width // 2)
     last = offsets[1:, None] - np.arange(1, width - width // 2)
     return np.concatenate([first.ravel(), last.ravel()])
@@ -54,7 +56,7 @@ def _blocks(n_samples: int, width: int) -> Iterator[tuple[int, int]]:
 
 
 def have_equal_steps(times: Times, offsets: Offsets, tolerance: float) -> Bool[np.ndarray, " R"]:
-    """Return for each run whether its time steps agree to the relative tolerance."""
+    """Return, for each run, whether its time steps agree to the relative tolerance."""
     steps = np.append(np.diff(times), 0.0)
     steps[offsets[1:] - 1] = np.inf  # steps between runs
     low = np.minimum.reduceat(steps, offsets[:-1])
@@ -72,10 +74,10 @@ def mean_steps(times: Times, offsets: Offsets) -> Float[np.ndarray, " R"]:
 def polynomial_weights(
     points: Float[np.ndarray, "#B W"], at: Float[np.ndarray, " B"], degree: int, derivative: int
 ) -> Float[np.ndarray, "B W"]:
-    """Return, row by row, the weights of a least-squares polynomial's value or slope at `at`.
+    """Return the weights, for each row, of a least-squares polynomial's value or slope at `at`.
 
     A single row of points may be shared by all rows. The weights are sum_k q_k(at) q_k(points),
-    with q_k the Legendre polynomials orthonormalised on the points, which lie in [-1, 1].
+    where q_k are the Legendre polynomials orthonormalized on the points, which lie in [-1, 1].
     Gram-Schmidt is applied twice to remove rounding errors.
     """
     legendre = np.polynomial.legendre
@@ -105,7 +107,8 @@ def polynomial_weights(
 def equal_step_weights(
     window: int, degree: int, *, derivative: int
 ) -> Float[np.ndarray, "position member"]:
-    """Return the weights of a window's members for the fitted value (0) or unit-step slope (1).
+    """Return the weights of a window's members for the fitted value (0) or the slope per step
+    (1).
 
     There is a row of weights for each position in the window.
     """
@@ -147,7 +150,9 @@ def local_weights(
     *,
     derivative: int,
 ) -> tuple[Float[np.ndarray, "B W"], Int[np.ndarray, "B W"]]:
-    """Return weights for these rows, computed from the true times, and the rows of each window."""
+    """Return weights for these rows, computed from the actual times, and the rows of each
+    window.
+    """
     start, _ = windows(offsets, window, rows)
     members = start[:, None] + np.arange(window)
     inside = times[members]
@@ -168,10 +173,10 @@ def sliding_fit(
     derivative: int,
     tolerance: float = limits.EQUAL_STEPS,
 ) -> Values:
-    """Return the value (0) or slope (1) at each row of the polynomial fitted to its window.
+    """Return the value (0) or slope (1), at each row, of the polynomial fitted to its window.
 
-    One set of weights is used if all steps agree to the relative tolerance. Otherwise weights are
-    computed from the true times.
+    If all steps agree to the relative tolerance, one set of weights is used. Otherwise, weights are
+    computed from the actual times.
     """
     if have_equal_steps(times, offsets, tolerance).all():
         weights = equal_step_weights(window, degree, derivative=derivative)
@@ -190,12 +195,12 @@ def sliding_fit(
 
 
 def parabola_slopes(times: Times, values: Values, offsets: Offsets) -> Values:
-    """Return the slope at each row of the parabola through its window of three rows.
+    """Return the slope, at each row, of the parabola through its window of three rows.
 
-    sum_j y_j l_j'(t) with l_j'(t) = (2t - t_k - t_m) / ((t_j - t_k)(t_j - t_m)).
+    The slope is sum_j y_j l_j'(t) with l_j'(t) = (2t - t_k - t_m) / ((t_j - t_k)(t_j - t_m)).
     """
     result = np.empty_like(values)
-    with np.errstate(all="ignore"):  # windows that extend over two runs are repaired below
+    with np.errstate(all="ignore"):  # windows that extend over two runs are corrected below
         for first, last in _blocks(len(values), 3):
             steps = np.diff(times[first : last + 2])
             share = steps[:-1] / (steps[:-1] + steps[1:])
@@ -212,7 +217,7 @@ def parabola_slopes(times: Times, values: Values, offsets: Offsets) -> Values:
 def _parabola_slope(
     times: Times, values: Values, at: Any, members: list[Any]
 ) -> Float[np.ndarray, "B n"]:
-    """Return the slopes at these rows, each with the three members of its window."""
+    """Return the slopes at these rows, each from the three members of its window."""
     t = times[at]
     total: Any = 0.0
     for j, k, m in ((0, 1, 2), (1, 0, 2), (2, 0, 1)):
@@ -225,12 +230,12 @@ def _parabola_slope(
 def left_out_errors(
     times: Times, values: Values, offsets: Offsets, window: int, degree: int
 ) -> Float[np.ndarray, " n"]:
-    """Return for each column the mean squared error of predicting a row from the others in its
+    """Return the mean squared error, for each column, of predicting a row from the others in its
     window.
 
-    For a linear fit with leverage h the left-out error is (y - fit) / (1 - h). A sample of rows is
-    used, from runs that are long enough for a window. The error is infinite if a row has leverage
-    one.
+    For a linear fit with leverage h, the left-out error is (y - fit) / (1 - h). The mean is over a
+    sample of rows, from runs that are long enough for a window. The error is infinite if a row has
+    leverage one.
     """
     rows = np.unique(np.linspace(0, len(times) - 1, limits.MAX_SCORED_ROWS).astype(int))
     run = np.searchsorted(offsets, rows, side="right") - 1
@@ -254,7 +259,8 @@ def left_out_errors(
 
 
 def best_polynomial(times: Times, values: Values, offsets: Offsets) -> tuple[int, int] | None:
-    """Return window and degree of the sliding polynomial that best predicts left-out points.
+    """Return the window and the degree of the sliding polynomial that best predicts left-out
+    points.
 
     Runs with fewer than `MIN_POLYNOMIAL_ROWS` points do not count. The result is None if no run
     remains, or if samples come in bursts to which no polynomial can be fitted.
@@ -283,7 +289,7 @@ def velocities(
 ) -> Values:
     """Return the derivative of each column from a sliding polynomial.
 
-    Runs of three or four points, and samples to which no polynomial can be fitted, get the parabola
+    Runs of three or four points, and samples to which no polynomial can be fitted, use the parabola
     through three neighbours. No run may have fewer than three points.
     """
     long = np.diff(offsets) >= limits.MIN_POLYNOMIAL_ROWS
@@ -304,7 +310,7 @@ def velocities(
 def _rows_of_runs(
     offsets: Offsets, runs: Bool[np.ndarray, " R"]
 ) -> tuple[Bool[np.ndarray, " N"], Int[np.ndarray, " some"]]:
-    """Return the rows of these runs as a mask, and the offsets of the runs among these rows."""
+    """Return a mask of the rows of these runs, and the offsets of the runs among these rows."""
     lengths = np.diff(offsets)
     return np.repeat(runs, lengths), np.concatenate([[0], np.cumsum(lengths[runs])])
 
@@ -324,7 +330,7 @@ class Smoother:
 
     @property
     def leverage(self) -> Float[np.ndarray, " n"]:
-        """Leverage h of a value on its own smoothed value, in the middle of a window.
+        """The leverage h of a value on its own smoothed value, in the middle of a window.
 
         Smoothing removes the share 1 - h of the noise variance.
         """
@@ -348,7 +354,7 @@ class Smoother:
 def best_smoother(
     times: Times, values: Values, offsets: Offsets, columns: Bool[np.ndarray, " n"] | None = None
 ) -> Smoother:
-    """Return for each of the `columns` the polynomial that best predicts left-out rows."""
+    """Return, for each of the `columns`, the polynomial that best predicts left-out rows."""
     smoothed = np.arange(values.shape[1]) if columns is None else np.flatnonzero(columns)
     noise = np.zeros(values.shape[1])
     window, degree = np.ones((2, values.shape[1]), dtype=np.int64)
@@ -368,7 +374,7 @@ def best_smoother(
 
 
 def _smoothed(times: Times, values: Values, offsets: Offsets, window: int, degree: int) -> Values:
-    """Return the value at each row of the polynomial fitted to its window."""
+    """Return the value, at each row, of the polynomial fitted to its window."""
     lengths = np.diff(offsets)
     result = np.array(values)
     long = lengths >= window

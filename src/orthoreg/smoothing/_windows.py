@@ -1,4 +1,4 @@
-"""Integrals against bumps, as weights of the samples: the two sides of a weak form.
+"""Integrals against bumps as weights of the samples, for both sides of a weak form.
 
 phi(t) = (1 - s^2)^p with s = (t - centre) / h vanishes with p - 1 derivatives at the ends of its
 window, so that integration by parts has no boundary terms: int phi x' = -int phi' x.
@@ -19,7 +19,7 @@ from ._polynomial import Offsets, Times, have_equal_steps
 @final
 @dataclass(frozen=True, eq=False)
 class Windows:
-    """Weights of samples (R x N, sparse) in R windows, with int phi = 1.
+    """Weights of samples (R x N, sparse) in R windows. The bumps satisfy int phi = 1.
 
     `mean` gives int phi f, and `rates` give int phi x', int phi x'' and so on, without derivatives
     of samples.
@@ -34,7 +34,7 @@ class Windows:
         return len(self.centres)
 
     def only(self, rows: Int[np.ndarray, " S"]) -> "Windows":
-        """Return a selection of the windows."""
+        """Return the selected windows."""
         return Windows(
             self.mean[rows],
             tuple(weights[rows] for weights in self.rates),
@@ -49,17 +49,18 @@ def bump_windows(
     """Return windows of this half-width in each run, with centres a quarter of the half-width
     apart, for the first `n_rates` derivatives.
 
-    No window extends over a step longer than the half-width, within which the motion is unknown.
-    With equal steps, integrals are sums, which are accurate because the bump is smooth and vanishes
-    at its ends. With other steps, a cubic between samples is integrated. Either way the derivatives
-    of polynomials up to the third degree are exact.
+    No window extends over a step longer than the half-width, because the motion within such a step
+    is unknown. With equal steps, integrals are sums, which are accurate because the bump is smooth
+    and vanishes at its ends. With other steps, a cubic between samples is integrated. In either
+    case, the derivatives of polynomials up to the third degree are exact.
     """
     import scipy.sparse as sparse
 
     if len(offsets) > 2 and _repeat(times, offsets):
         first = bump_windows(times[: offsets[1]], offsets[:2], half_width, order, n_rates)
         return _tiled(first, len(offsets) - 1)
-    n_points = min(4, int(np.diff(offsets).min(initial=4)))  # samples of an interpolating cubic
+    # number of samples of an interpolating cubic
+    n_points = min(4, int(np.diff(offsets).min(initial=4)))
     runs = offsets
     offsets = np.union1d(offsets, 1 + np.flatnonzero(np.diff(times) > half_width))
     centres, stretch = _centres(times, offsets, half_width)
@@ -91,7 +92,7 @@ def _bump_derivatives(
 ) -> list[Float[np.ndarray, " E"]]:
     """Return phi = (1 - s^2)^p and its first derivatives with respect to s.
 
-    The m-th is (1 - s^2)^(p - m) P_m(s) with P_(m+1) = (1 - s^2) P_m' - 2 (p - m) s P_m.
+    The m-th derivative is (1 - s^2)^(p - m) P_m(s) with P_(m+1) = (1 - s^2) P_m' - 2 (p - m) s P_m.
     """
     power = np.ones_like(inside)
     for _ in range(order - n_rates):  # NumPy's general power is slow
@@ -137,7 +138,7 @@ def _tiled(windows: Windows, runs: int) -> Windows:
 def _centres(
     times: Times, offsets: Offsets, h: float
 ) -> tuple[Float[np.ndarray, " R"], Int[np.ndarray, " R"]]:
-    """Return evenly spaced centres of windows that do not extend beyond their run."""
+    """Return evenly spaced centres of windows. No window extends beyond its run."""
     centres, runs = [], []
     for r, (first, last) in enumerate(zip(offsets[:-1], offsets[1:], strict=True)):
         low, high = times[first] + h, times[last - 1] - h
@@ -164,8 +165,9 @@ def _trapezoid(times: Times, offsets: Offsets) -> tuple[np.ndarray, np.ndarray, 
 def _gauss(times: Times, offsets: Offsets, count: int) -> tuple[np.ndarray, np.ndarray, Any]:
     """Return Gauss points between samples, and the matrix of the interpolating polynomial.
 
-    The polynomial of a step goes through samples at its two ends and on both sides (`_nodes`). Each
-    sample has the same number of points; the points of the last sample of a run have weight zero.
+    The polynomial of a step passes through samples at its two ends and on both sides (`_nodes`).
+    Each sample has the same number of points; the points of the last sample of a run have weight
+    zero.
     """
     import scipy.sparse as sparse
 
@@ -247,8 +249,8 @@ def _exact(
 ) -> Windows:
     """Return weights with int phi = 1 that differentiate low polynomials exactly.
 
-    A weight w phi is changed by phi times a cubic whose four coefficients solve
-    sum_j w_j s_j^k = (d/ds)^m s^k averaged over phi, k = 0 ... 3.
+    A weight w phi is changed by phi times a cubic. Its four coefficients solve sum_j w_j s_j^k =
+    (d/ds)^m s^k averaged over phi, for k = 0 ... 3.
     """
     rows = np.repeat(np.arange(len(centres)), np.diff(phi.indptr))
     share = (1 / np.asarray(phi.sum(axis=1)).ravel())[rows]
@@ -285,5 +287,5 @@ def _exact(
 
 
 def _with_values(matrix: Any, values: np.ndarray) -> Any:
-    """Return a sparse matrix with the same sparsity pattern and other values."""
+    """Return a sparse matrix with the same sparsity pattern but other values."""
     return type(matrix)((values, matrix.indices, matrix.indptr), shape=matrix.shape)

@@ -1,4 +1,6 @@
-"""Coefficients for a given set of terms: sums over rows, quadratic problems and solvers."""
+"""Solve for the coefficients of a given set of terms: sums over rows, quadratic problems,
+solvers.
+"""
 
 from ._adam import Adam as Adam
 from ._equation import EquationProblem as EquationProblem

@@ -1,4 +1,5 @@
-"""Quadratic problems with an L1 norm or constraints: block pivoting, DAQP or proximal steps.
+"""Solve quadratic problems with an L1 norm or constraints: block pivoting, DAQP or proximal
+steps.
 
 **Block pivoting** guesses which coefficients are held at a bound and corrects the whole guess at
 once. A coefficient is free within a piece on which its part of the objective is smooth: (low,
@@ -7,7 +8,7 @@ given guess, the minimum under the equalities costs one Cholesky factorization:
 
     w = Q_ff^-1 (h - E_f' l),   (E_f Q_ff^-1 E_f') l = E_f Q_ff^-1 h - e,
 
-where h is the right-hand side minus the contribution of held coefficients and half the slope of the
+Here h is the right-hand side minus the contribution of held coefficients and half the slope of the
 norm. Coefficients that leave their piece are then held at its end, and held coefficients whose
 multiplier has the wrong sign are released. When nothing changes, all optimality conditions are
 satisfied, and the minimum is unique because Q has full rank. A few rounds usually suffice. If they
@@ -35,7 +36,7 @@ from . import _limits as limits
 
 @final
 class Constrained(NamedTuple):
-    """min w'Qw - 2 r'w + l1 |w|_1 subject to E w = e and low <= w <= high."""
+    """The problem min w'Qw - 2 r'w + l1 |w|_1 subject to E w = e and low <= w <= high."""
 
     Q: Float[np.ndarray, "K K"]
     r: Float[np.ndarray, " K"]
@@ -49,9 +50,9 @@ class Constrained(NamedTuple):
 def pivot(
     problem: Constrained, start: Float[np.ndarray, " K"] | None = None
 ) -> Float[np.ndarray, " K"] | None:
-    """Return the minimizer by block pivoting, or None without convergence.
+    """Return the minimizer by block pivoting, or None if it does not converge.
 
-    `start` is the solution of a similar problem; its held coefficients are the first guess.
+    `start` is the solution of a similar problem. Its held coefficients are the first guess.
     """
     Q, r, l1, E, e, low, high = problem
     guess = None if not len(r) else _first_guess(problem, start)
@@ -95,7 +96,7 @@ def pivot(
         before, held = held & ~released, (held | leaving) & ~released
         solution = _with_held(Q, r - slope / 2, E, e, values, held)
         if solution is None and len(e):
-            # too many are held to satisfy the equalities: hold only one of these coefficients
+            # too many coefficients are held to satisfy the equalities, so hold only one of these
             named = leaving & E.any(axis=0)
             first = int(np.argmax(np.where(named, np.abs(w - values) * root, -1.0)))
             held = before | (leaving & ~named)
@@ -151,12 +152,12 @@ def _with_held(
     values: Float[np.ndarray, " K"],
     held: Bool[np.ndarray, " K"],
 ) -> tuple[Float[np.ndarray, " K"], Float[np.ndarray, " q"]] | None:
-    """Return the minimum and multipliers with some coefficients held."""
+    """Return the minimum and the multipliers with some coefficients held."""
     free = np.flatnonzero(~held)
     w = np.where(held, values, 0.0)
     Q_free, h_free, E_free = Q.take(free, 0).take(free, 1), (h - Q @ w)[free], E.take(free, 1)
     multipliers = np.zeros(len(e))
-    active = E_free.any(axis=1)  # equalities with a free coefficient
+    active = E_free.any(axis=1)  # equalities that contain a free coefficient
     solution = _reduced(Q_free, h_free, E_free[active], (e - E @ w)[active])
     if solution is None:
         return None
@@ -199,7 +200,9 @@ def _reduced(
     E: Float[np.ndarray, "q f"],
     e: Float[np.ndarray, " q"],
 ) -> tuple[Float[np.ndarray, " f"], Float[np.ndarray, " q"]] | None:
-    """Return the minimum under the equalities and their multipliers, or None without full rank."""
+    """Return the minimum under the equalities and their multipliers, or None if Q does not have
+    full rank.
+    """
     if not len(h):
         return (h, np.zeros(len(e))) if not len(e) else None
     if not len(e):
@@ -221,13 +224,13 @@ def _reduced(
     ):
         return None
     w = solved[:, 0] - solved[:, 1:] @ multipliers
-    # correct the rounding error of the equalities, which a nearly singular Q magnifies
+    # correct the rounding error in the equalities, which a nearly singular Q magnifies
     correction, _ = lapack.dpotrs(factor, E @ w - e)  # type: ignore[attr-defined]
     return w - solved[:, 1:] @ correction, 2 * (multipliers + correction)
 
 
 def _factor(matrix: Float[np.ndarray, "f f"]) -> Float[np.ndarray, "f f"] | None:
-    """Return the Cholesky factor, or None without full rank."""
+    """Return the Cholesky factor, or None if the matrix does not have full rank."""
     factor, failed = lapack.dpotrf(matrix.T)  # type: ignore[attr-defined]
     small = limits.MIN_PIVOT_OF_COLUMN * np.sqrt(np.maximum(matrix.diagonal(), 0.0))
     return None if failed or (factor.diagonal() <= small).any() else factor
@@ -248,7 +251,7 @@ def _is_met(
 
 
 _INFEASIBLE = -1  # status of DAQP
-_EQUALITY = 5  # kind of constraint in DAQP
+_EQUALITY = 5  # code of an equality constraint in DAQP
 
 
 def minimise(
@@ -272,9 +275,9 @@ def minimise(
 def _proximal(problem: Constrained) -> Float[np.ndarray, " K"]:
     """Return the minimizer by proximal-point iterations, for a Q of any rank.
 
-    Each iteration minimizes the objective + |w - w_last|_P^2, P = PROXIMITY diag(Q), a problem of
-    full rank. The remaining slope is 2 P (w_last - w_next), so two or three iterations converge to
-    rounding error.
+    Each iteration minimizes the objective + |w - w_last|_P^2 with P = PROXIMITY diag(Q), a problem
+    of full rank. The remaining slope is 2 P (w_last - w_next), so two or three iterations converge
+    to rounding error.
     """
     Q, r, l1, _, _, _, _ = problem
     size = np.diag(Q)
@@ -330,7 +333,7 @@ def by_daqp(problem: Constrained) -> Float[np.ndarray, " K"]:
     z = np.clip(np.where((multipliers < 0) & np.isfinite(lower), lower, z), lower, upper)
     if l1:
         z, lower, upper = z[:size] - z[size:], low / unit, high / unit
-    w = np.clip(z * unit, low, high)  # removes rounding errors of the scaling
+    w = np.clip(z * unit, low, high)  # remove rounding errors of the scaling
     return np.where(z <= lower, low, np.where(z >= upper, high, w))
 
 

@@ -60,23 +60,23 @@ class Adam(AbstractSolver):
     decay
         final learning rate of the cosine schedule, relative to the initial rate.
     batch
-        segments per step; None for the full batch, which `orthogonality=math.inf` requires.
+        number of segments per step; None for the full batch, which `orthogonality=math.inf`
+        requires.
     unbiased
-        deprecated. The penalty of a batch is biased by the variance of the overlap; with this
+        deprecated. The penalty of a batch is biased by the variance of the overlap. With this
         option, it is the product of two independent estimates.
     normalize
         whether to divide features and targets by their root mean squares, as in `Exact`.
     validation
-        fraction of the runs that is held out. The state with the lowest error on them is returned.
-        Without validation, the state with the lowest objective is returned.
+        fraction of the runs that is held out. The state with the smallest error on these runs is
+        returned. Without validation, the state with the smallest objective is returned.
     patience
         number of epochs without improvement after which training stops.
     threshold
-        coefficients with an absolute value up to this, in units of the solver, are set to zero at
-        the end.
+        coefficients up to this absolute value, in units of the solver, are set to zero at the end.
     polish
-        whether to solve for the coefficients and the output layer exactly at the end, for the
-        trained hidden layers. A ridge of None is then zero; on noisy data, specify a ridge.
+        whether to solve exactly for the coefficients and the output layer at the end, for the
+        trained hidden layers. A ridge of None is then zero; for noisy data, specify a ridge.
 
     Examples
     --------
@@ -142,7 +142,7 @@ class Adam(AbstractSolver):
         import_cleanly("jax", "optax")
         tasks = [with_known_terms(task) for task in tasks]
         solutions: dict[int, Solution] = {}
-        # all checks precede the first training
+        # all checks come before the first training
         groups = [
             (group, self.prepared([tasks[i] for i in group]))
             for group in _trainable_together(tasks)
@@ -318,7 +318,7 @@ class Adam(AbstractSolver):
     ) -> list[EquationFit]:
         """Return the equations with their distance from the optimum for the trained hidden layers.
 
-        With `polish`, return this optimum. Coupled equations have a common distance.
+        If `polish`, return this optimum. Coupled equations have a common distance.
         """
         result = list(trained)
         for system in systems(moments, task.support, task.regularization, sizes, task.known):
@@ -375,7 +375,7 @@ def _trainable_together(tasks: Sequence[Task]) -> list[list[int]]:
 
 
 def _key(task: Task) -> tuple:
-    """Return a key of the knowledge of a task, empty without knowledge."""
+    """Return a key of a task's knowledge, or () without knowledge."""
     known = task.known
     if not known.beyond(()):
         return ()
@@ -386,7 +386,7 @@ def _key(task: Task) -> tuple:
 def objective_of(tasks: list[Task], rows: Rows, normalize: bool) -> Objective:
     """Return the objective with its constants in double precision."""
     task = tasks[0]
-    steps = task.loss.segments(rows).steps  # raises an error for unusable rows
+    steps = task.loss.segments(rows).steps  # raise an error for unusable rows
     observed = rows.at(task.loss.segment_rows(rows))
     (moments,) = gather(task.features, no_basis, observed)
     feature_scale, target_scale = scales(moments, normalize)
@@ -415,7 +415,7 @@ def objective_of(tasks: list[Task], rows: Rows, normalize: bool) -> Objective:
 
 
 def _theta(setting: Objective, segments: Segments, rows: Rows) -> np.ndarray:
-    """Return scaled features at the points of the segments, in range for single precision."""
+    """Return scaled features at the points of the segments, in a range for single precision."""
     points = np.asarray(segments.points).reshape(-1, segments.points.shape[-1])
     theta = setting.features(points) / setting.feature_scale
     largest = np.abs(theta).max(axis=0, initial=0.0)
@@ -427,7 +427,7 @@ def _theta(setting: Objective, segments: Segments, rows: Rows) -> np.ndarray:
             f"data, or use solver=Exact()."
         )
     sizes = [np.abs(part).max(initial=0.0) for part in (points, segments.targets)]
-    if segments.steps.size:  # predictions evaluate unscaled terms
+    if segments.steps.size:  # predictions use unscaled terms
         sizes.append(float(np.max(setting.feature_scale, initial=0.0)))
     if (
         max(sizes) > limits.MAX_SINGLE_PRECISION

@@ -1,7 +1,7 @@
 """The problem of one equation: exact elimination of the residual, and errors from moments.
 
-After minimization over v, a K x K problem in w remains. For one equation, with the moments A, B, D,
-a, d and |y|^2, D~ = (1 + lam2) D + rho I and S = B D~^-1 B':
+After minimization over v, a K x K problem in w remains. For one equation with the moments A, B, D,
+a, d and |y|^2, let D~ = (1 + lam2) D + rho I and S = B D~^-1 B':
 
     Q = A - S (I + lam S)^-1,    r = a - (I + lam S)^-1 B D~^-1 d,
     J(w) = constant + w'Qw - 2 r'w + mu |w|_1.
@@ -63,7 +63,7 @@ class Reduction:
         magnitude: float,
         ridge: float,
     ) -> "Reduction":
-        """Return the reduction. With rho = inf, there is no residual."""
+        """Return the reduction. If rho is infinite, there is no residual."""
         weight = (1 + magnitude) * spectrum.values + ridge
         floor = limits.MIN_EIGENVALUE * max(float(weight.max(initial=0.0)), 1e-300)
         inverse = np.where(weight > floor, 1 / np.maximum(weight, floor), 0.0)
@@ -83,7 +83,7 @@ class Reduction:
         return (self.axes * diagonal) @ self.axes.T
 
     def quadratic(self, lam: float) -> tuple[np.ndarray, np.ndarray, float]:
-        """Return Q, r and the constant."""
+        """Return Q, r and the constant of the reduced problem."""
         moments, c = self.spectrum.moments, self.equation
         A = moments.A[np.ix_(self.terms, self.terms)]
         a = moments.a[self.terms, c]
@@ -105,7 +105,7 @@ class Reduction:
     def affine_residual(
         self, lam: float
     ) -> tuple[Float[np.ndarray, " H"], Float[np.ndarray, "H k"]]:
-        """Return v_0 and V of the best v = v_0 + V w, on the axes of the spectrum."""
+        """Return v_0 and V of the best residual v = v_0 + V w, on the axes of the spectrum."""
         B = self.spectrum.B[self.terms]
         gap = np.column_stack([self.spectrum.d[:, self.equation], -B.T])
         response = self._response(lam)
@@ -119,7 +119,7 @@ class Reduction:
 @final
 @dataclass(frozen=True)
 class EquationProblem:
-    """One equation: its terms, the independent terms among them, and the regularization."""
+    """One equation: its terms, the independent ones among them, and the regularization."""
 
     equation: int
     terms: Int[np.ndarray, " k"]
@@ -166,7 +166,7 @@ class EquationProblem:
         )  # fmt: skip
 
     def reduce(self, spectrum: Spectrum, ridge: float) -> tuple[Reduction, QuadraticProblem, float]:
-        """Return the problem in the independent terms, and its constant."""
+        """Return the reduction, the problem in the independent terms, and its constant."""
         lam, mu = float(self.regularization.orthogonality), float(self.regularization.sparsity)
         reduction = self._reduction(spectrum, ridge)
         Q, r, constant = reduction.quadratic(lam)
@@ -242,7 +242,7 @@ def quadratic_form(A: Float[np.ndarray, "K K"], w: Float[np.ndarray, " K"]) -> f
 def objective(
     moments: Moments, equation: int, fit: EquationFit, regularization: Regularization
 ) -> float:
-    """Return J of one equation. The penalty of an infinite lam is zero."""
+    """Return the objective J of one equation. The penalty of an infinite lam is zero."""
     overlap = residual_overlaps(moments, fit)[fit.terms]
     lam = 0.0 if np.isinf(regularization.orthogonality) else regularization.orthogonality
     rho = 0.0 if np.isinf(fit.ridge) else fit.ridge

@@ -1,7 +1,7 @@
-"""`Exact`: the global minimizer of the objective from moments; `TwoStage`: equations first.
+"""`Exact`: the global minimizer of the objective from moments. `TwoStage`: equations first.
 
 `HeldOut` chooses the ridge of the residual, or no residual, by cross-validation. All computations
-use moments of a fold and of all other rows.
+use the moments of a fold and of all other rows.
 """
 
 from collections.abc import Sequence
@@ -47,7 +47,7 @@ class HeldOut:
 
     @classmethod
     def of(cls, folds: Sequence[Moments], target_mse: Float[np.ndarray, " c"]) -> "HeldOut":
-        """Return the non-empty folds, each held out in turn."""
+        """Return the nonempty folds, each of which is held out in turn."""
         total = sum(folds[1:], start=folds[0])
         return cls(
             tuple(
@@ -111,10 +111,10 @@ class HeldOut:
     def as_good_as_best(
         self, errors: Float[np.ndarray, "choice fold"], equation: int
     ) -> Bool[np.ndarray, " choice"]:
-        """Return which choices are within the tolerance of the smallest mean error.
+        """Return a mask of the choices within the tolerance of the smallest mean error.
 
         The tolerance is the largest of 5%, the standard error of the difference, the known error of
-        the target and 1e-10 of its square.
+        the target, and 1e-10 of its square.
         """
         return self._good(errors, self.floor(equation))
 
@@ -137,7 +137,7 @@ class HeldOut:
 
 
 def explained_below(target_mse: float, size: float) -> float:
-    """Return the squared error at which a target with mean square `size` is explained."""
+    """Return the squared error below which a target with mean square `size` is explained."""
     return max(float(target_mse), limits.NEGLIGIBLE_ERROR * size)
 
 
@@ -147,7 +147,7 @@ def explained_below(target_mse: float, size: float) -> float:
 class Exact(AbstractSolver):
     """Exact minimizer of the objective. The residual must be linear in the learned weights.
 
-    J = |y - Phi w - Psi v|^2_D + mu |w|_1 + lam |Phi'Psi v / N|^2 + lam2 |Psi v|^2_D + rho |v|^2,
+    J = |y - Phi w - Psi v|^2_D + mu |w|_1 + lam |Phi'Psi v / N|^2 + lam2 |Psi v|^2_D + rho |v|^2.
     The objective is minimized for each equation. By default, J is in the units of the data.
 
     Parameters
@@ -156,10 +156,10 @@ class Exact(AbstractSolver):
         whether to divide features and targets by their root mean squares, so that mu, lam and lam2
         do not depend on units.
     most_rows
-        maximum number of rows used to shape a projected network (`orthogonality=math.inf`), an even
-        sample of every run. The network is skipped if the terms alone explain the targets.
-        Coefficients are always estimated from all rows, on which the residual is orthogonal to the
-        terms.
+        maximum number of rows that determine the shape of a projected network
+        (`orthogonality=math.inf`), evenly spaced in every run. The network is skipped if the terms
+        alone explain the targets. Coefficients are always estimated from all rows, on which the
+        residual is orthogonal to the terms.
 
     Examples
     --------
@@ -221,7 +221,8 @@ class Exact(AbstractSolver):
         knowledge: Knowledge | None = None,
         basis_of: Bool[np.ndarray, "c H"] | None = None,
     ) -> FitResult:
-        """Return the minimizer for all rows in `folds`, which choose rho if `ridge` is None.
+        """Return the minimizer for all rows in `folds`. The folds determine rho if `ridge` is
+        None.
 
         `target_mse` is the known squared error of the targets; smaller errors need no residual.
         Equations without `may_need_residual` have no residual. Equations that `knowledge` couples
@@ -259,7 +260,8 @@ class Exact(AbstractSolver):
         return FitResult(total, support, regularization, *sizes, tuple(fits_in_order), objectives)
 
     def _solve_thinned(self, task: Task, rows: AnyRows, most_rows: int) -> Solution:
-        """Return a solution with a projected network that is shaped on a sample of the rows.
+        """Return a solution with a projected network whose shape is determined on a sample of the
+        rows.
 
         There is no network if the terms explain the targets up to their known error.
         """
@@ -286,7 +288,7 @@ class Exact(AbstractSolver):
         return self._on_all_rows(task, rows, result)
 
     def _lacking(self, task: Task, rows: AnyRows, library: Moments, alone: FitResult) -> list[bool]:
-        """Return, for each equation, whether its terms leave more than the known error."""
+        """Return, for each equation, whether the error of its terms exceeds the known error."""
         if task.regularization.sparsity:
             plain = replace(task.regularization, sparsity=0.0)
             alone = self.solve([library], task.support, plain, np.inf, knowledge=task.knowledge)
@@ -298,9 +300,10 @@ class Exact(AbstractSolver):
         ]
 
     def _on_all_rows(self, task: Task, rows: AnyRows, shaped: FitResult) -> Solution:
-        """Return coefficients from all rows, and the network without its projection on these rows.
+        """Return coefficients from all rows, and the network without its projection on these
+        rows.
 
-        The basis in the moments of the result is the output of the network in each equation.
+        In the moments of the result, the basis is the output of the network in each equation.
         """
         weights = shaped.weights
         basis = task.basis  # so that the function sent to workers does not contain the task
@@ -384,7 +387,7 @@ def fold_moments(task: Task, rows: AnyRows) -> tuple[Moments, ...]:
 def _objective_on_all_rows(
     moments: Moments, equation: int, fit: EquationFit, shaped: FitResult
 ) -> float:
-    """Return J with the penalty rho |v|^2 of the network as it was shaped."""
+    """Return J with the penalty rho |v|^2 of the network before its projection was removed."""
     rho = 0.0 if np.isinf(fit.ridge) else fit.ridge
     v = shaped.equations[equation].v
     without_ridge = objective(moments, equation, replace(fit, ridge=0.0), shaped.regularization)
@@ -426,8 +429,9 @@ def exact_path(
 @final
 @dataclass(frozen=True)
 class TwoStage(AbstractSolver):
-    """Lasso without a residual, followed by a fit of the residual to the remaining errors by
-    `then`.
+    """Lasso without a residual, followed by a fit of a residual to the remaining errors.
+
+    The solver `then` fits the residual.
 
     With orthogonality 0, the residual can represent the part that shrinkage removed, mu/2 of every
     term [prop:seq_two_stage_failure]; with lam, this part is divided by 1 + lam. After a selection

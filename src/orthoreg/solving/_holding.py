@@ -1,4 +1,6 @@
-"""Constraints of a task in the form for gradient solvers, and exact constraints of solutions."""
+"""Convert the constraints of a task for gradient solvers, and make solutions satisfy them
+exactly.
+"""
 
 from dataclasses import replace
 
@@ -39,7 +41,9 @@ def orthogonal_to(task: Task) -> Mask:
 
 
 def held_by(task: Task, sizes: Sizes) -> Held:
-    """Return the constraints in the solver's units. Coefficients of absent terms are zero."""
+    """Return the constraints in the solver's units. Coefficients of absent terms are fixed at
+    zero.
+    """
     known, support = task.known, task.support
     unit = sizes[0] / sizes[1][:, None]
     low = np.where(support, known.low * unit, 0.0)
@@ -103,7 +107,8 @@ def active_terms(held: Held, w: Float[np.ndarray, " K"], equation: int) -> tuple
 
 
 def apply_constraints(solution: Solution, knowledge: Knowledge) -> Solution:
-    """Return the solution with constraints satisfied exactly, without rounding errors of scaling.
+    """Return the solution with constraints satisfied exactly, despite rounding errors of
+    scaling.
 
     Given equations have their given coefficients and no residual.
     """

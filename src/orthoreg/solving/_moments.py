@@ -17,10 +17,11 @@ from . import _limits as limits
 @final
 @dataclass(frozen=True)
 class Moments:
-    """sum_i z_i z_i' over samples, with z = (theta_1 ... theta_K, psi_1 ... psi_H, y_1 ... y_c).
+    """The sums sum_i z_i z_i' over samples, with z = (theta_1 ... theta_K, psi_1 ... psi_H, y_1 ...
+    y_c).
 
-    A quadratic problem needs no other data. Moments of disjoint samples add up, so they can be
-    gathered in chunks; `a - b` removes samples.
+    A quadratic problem needs no other data. Moments of disjoint samples add up, so that they can be
+    gathered in chunks. `a - b` removes samples.
     """
 
     count: int
@@ -85,12 +86,12 @@ class Moments:
     def scaled(
         self, features: Float[np.ndarray, " K"], targets: Float[np.ndarray, " c"]
     ) -> "Moments":
-        """Return the moments of features and targets divided by these scales."""
+        """Return the moments with features and targets divided by these scales."""
         scale = np.concatenate([features, np.ones(self.n_basis), targets])
         return replace(self, total=self.total / np.outer(scale, scale))
 
     def with_basis_minus(self, projection: Float[np.ndarray, "K H"]) -> "Moments":
-        """Return the moments with psi - theta M in place of psi."""
+        """Return the moments with psi replaced by psi - theta M."""
         change = np.eye(len(self.total))
         features, basis, _ = self._parts
         change[features, basis] = -projection
@@ -106,7 +107,7 @@ class Moments:
         return replace(self, total=residual)
 
     def turned_basis(self, axes: Float[np.ndarray, "H r"]) -> "Moments":
-        """Return the moments with psi @ axes in place of psi."""
+        """Return the moments with psi replaced by psi @ axes."""
         features, basis, targets = self._parts
         n, r = self.n_features, axes.shape[1]
         unchanged = np.r_[features, slice(targets.start, len(self.total))]
@@ -120,7 +121,7 @@ class Moments:
         return replace(self, total=total, n_basis=r)
 
     def only_basis(self, chosen: Bool[np.ndarray, " H"]) -> "Moments":
-        """Return the moments with a selection of the basis functions."""
+        """Return the moments with only the chosen basis functions."""
         features, _, targets = self._parts
         n = self.n_features
         columns = np.r_[features, n + np.flatnonzero(chosen), slice(targets.start, len(self.total))]
@@ -136,11 +137,11 @@ def gather(
     folds: int = 1,
     fold_of_row: Int[np.ndarray, " N"] | FoldRule | None = None,
 ) -> list[Moments]:
-    """Return the moments of each fold, from one pass in blocks.
+    """Return the moments of each fold, from one pass over the data in blocks.
 
     `features` and `basis` map points (M x V) to values, as `FeatureMap` and `Basis` do.
-    `fold_of_row` has the fold of each row, or is a rule that returns the folds of any chunk. By
-    default, all rows are in the first fold. Memory use does not grow with N.
+    `fold_of_row` contains the fold of each row, or is a rule that returns the folds of any chunk.
+    By default, all rows are in the first fold. Memory use does not grow with N.
     """
 
     def of_chunk(chunk: Rows) -> _FoldMoments:
@@ -153,7 +154,7 @@ def gather(
 @final
 @dataclass(frozen=True, eq=False)
 class _FoldMoments:
-    """Moments of each fold. `a + b` has the moments of both chunks."""
+    """Moments of each fold. `a + b` contains the moments of both chunks."""
 
     folds: list[Moments]
 

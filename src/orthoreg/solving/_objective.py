@@ -1,6 +1,6 @@
 """The objective of a gradient solver, and its penalties as functions of NumPy or JAX arrays.
 
-J = L_fit + mu |w|_1 + lam sum_j <f_aug, phi_j>_D^2 + lam2 |f_aug|^2_D + rho |v|^2,
+The objective is J = L_fit + mu |w|_1 + lam sum_j <f_aug, phi_j>_D^2 + lam2 |f_aug|^2_D + rho |v|^2,
 summed over equations. [eq:orthoreg_objective]
 """
 
@@ -30,7 +30,7 @@ def orthogonality(
     [eq:orthoreg_penalty]
 
     On a batch, the square is biased by the variance of the batch mean. The product of the estimates
-    from two independent batches (the other batch is `second`) is unbiased.
+    from two independent batches, of which `second` is the other, is unbiased.
     """
     overlap = overlaps(features, residual)
     second_overlap = overlap if second is None else overlaps(*second)
@@ -44,7 +44,7 @@ def whitening(
     *,
     min_share: float = limits.MIN_EIGENVALUE,
 ) -> Float[np.ndarray, "c K K"]:
-    """Return R with R'AR = I on the terms of each equation: theta R is orthonormal.
+    """Return R with R'AR = I on the terms of each equation, so that theta R is orthonormal.
 
     `A` is Phi'Phi / N. Directions with less than the fraction `min_share` of the largest variance
     are omitted.
@@ -91,7 +91,7 @@ PARTS = ("fit", "sparsity", "orthogonality", "magnitude", "ridge")
 @final
 @dataclass(frozen=True, eq=False)
 class Parameters:
-    """Learned parameters, in units of the solver: w, hidden layers and output layer."""
+    """The learned parameters, in units of the solver: w, hidden layers and output layer."""
 
     coefficients: Float[Arrays, "K c"]
     basis: AbstractBasis
@@ -102,7 +102,7 @@ class Parameters:
 @final
 @dataclass(frozen=True, eq=False)
 class Weights:
-    """Weights of the parts of J. lam is zero for the exact projection."""
+    """The weights of the parts of J. lam is zero for the exact projection."""
 
     mu: Any
     lam: Any
@@ -187,7 +187,7 @@ class Objective:
     held: Held | None = None
 
     def library(self, variables: Float[Arrays, "N V"]) -> Float[Arrays, "N K"]:
-        """Return the scaled features, traced by JAX."""
+        """Return the scaled features, as code that JAX can trace."""
         import jax.numpy as jnp
 
         shape = variables.shape[:1]
@@ -206,7 +206,9 @@ class Objective:
         theta: Float[Arrays, "N K"],
         psi: Float[Arrays, "N H"] | None = None,
     ) -> Float[Arrays, "K c"] | None:
-        """Return the weights of the projection on these segments, or None without one."""
+        """Return the weights of the projection on these segments, or None if there is no
+        projection.
+        """
         import jax.numpy as jnp
 
         if self.whitening is None:
@@ -243,8 +245,8 @@ class Objective:
 
         `theta` are the scaled features at the points of the segments. `psi` are the basis functions
         at these points, if they do not change. `second` is an independent batch of points and
-        features for the unbiased penalty. `correction` is the projection of other segments, to use
-        instead of projecting on these.
+        features for the unbiased penalty. `correction` is the projection of other segments, which
+        then replaces the projection on these segments.
         """
         import jax.numpy as jnp
 

@@ -1,7 +1,7 @@
 """Moments of many disjoint cells of the data, for the selection of terms.
 
-`CenteredTerms` are the library's terms about the mean of the data, which makes their sizes
-comparable.
+`CenteredTerms` are the library's terms relative to the mean of the data, so that their sizes can be
+compared.
 """
 
 import itertools
@@ -21,17 +21,18 @@ from . import _limits as limits
 from ._moments import Moments, not_finite
 
 Part = tuple[int, ...] | Expression
-"""Exponents of a monomial of (z - mean), or a term that is not a monomial."""
+"""The exponents of a monomial of (z - mean), or a term that is not a monomial."""
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class CenteredTerms:
-    """theta_k = constant_k + sum_j expansion[k, j] phi_j, each phi_j of standard deviation one.
+    """Terms theta_k = constant_k + sum_j expansion[k, j] phi_j, where each phi_j has standard
+    deviation one.
 
-    The phi_j are monomials of (z - mean); other terms are unchanged. x - 300 near x = 300 is then
-    one small term, not the difference of two large terms. `correlation` is the correlation of the
-    phi_j on the data. `member[j, g]` is one if phi_j is a function of variable group g;
+    The phi_j are monomials of (z - mean); other terms are unchanged. For example, x - 300 near x =
+    300 is one small term, not the difference of two large terms. `correlation` is the correlation
+    of the phi_j on the data. `member[j, g]` is one if phi_j is a function of variable group g;
     correlations between functions of different variables are set to zero.
     """
 
@@ -64,11 +65,11 @@ class CenteredTerms:
         )
 
     def scaled(self, scale: Float[np.ndarray, " K"]) -> "CenteredTerms":
-        """Return the centered terms of the terms divided by `scale`."""
+        """Return the centered terms for terms divided by `scale`."""
         return replace(self, expansion=self.expansion / scale[:, None])
 
     def only(self, terms: Int[np.ndarray, " k"]) -> "CenteredTerms":
-        """Return the centered terms of these terms."""
+        """Return the centered terms for a subset of the terms."""
         expansion = self.expansion[terms]
         used = (expansion != 0).any(axis=0)
         member = self.member[used]
@@ -79,7 +80,7 @@ class CenteredTerms:
         )
 
     def combined(self, maps: Float[np.ndarray, "g K J"]) -> "CenteredTerms":
-        """Return the centered terms of combinations of terms, separate for each equation."""
+        """Return the centered terms for combinations of terms, separately for each equation."""
         count = len(maps)
         correlation = np.kron(np.eye(count), self.correlation)
         expansion = np.concatenate([term_map.T @ self.expansion for term_map in maps], axis=1)
@@ -103,7 +104,7 @@ class CenteredTerms:
 def _filled(
     rows: Sequence[Mapping[Any, float]], columns: Sequence[Any]
 ) -> Float[np.ndarray, "R C"]:
-    """Return a matrix with the values of each row in their columns, zero elsewhere."""
+    """Return a matrix with the values of each row in their columns, and zero elsewhere."""
     column_index = {column: number for number, column in enumerate(columns)}
     matrix = np.zeros((len(rows), len(columns)))
     for row, values in zip(matrix, rows, strict=True):
@@ -140,7 +141,7 @@ def _values(
 
 
 def _uses(part: Part) -> frozenset[int]:
-    """Return the variables of a part."""
+    """Return the variables in a part."""
     if not isinstance(part, tuple):
         return variables_of(part)
     return frozenset(i for i, power in enumerate(part) if power)
@@ -149,16 +150,17 @@ def _uses(part: Part) -> frozenset[int]:
 @final
 @dataclass(frozen=True, eq=False)
 class PartitionedMoments:
-    """sum_i z_i z_i' over the rows of each cell, with z = (theta_1 ... theta_K, y_1 ... y_c).
+    """The sums sum_i z_i z_i' over the rows of each cell, with z = (theta_1 ... theta_K, y_1 ...
+    y_c).
 
-    A cell has the rows of a group that lie on the same side of every cut, so the moments of any
-    part are a sum over cells. `a + b` has the cells of two chunks of rows. `extrapolation_gram` is
-    the mean of theta theta' over the `n_extrapolated` extrapolated rows, `target_mse` the known
-    squared error of the targets, and `centered` the terms about the mean of the data. `level` is
-    the number of times that the number of groups was halved to limit memory.
+    A cell contains the rows of a group that lie on the same side of every cut, so the moments of
+    any part are a sum over cells. `a + b` contains the cells of two chunks of rows.
+    `extrapolation_gram` is the mean of theta theta' over the `n_extrapolated` extrapolated rows,
+    `target_mse` the known squared error of the targets, and `centered` the terms about the mean of
+    the data. `level` is the number of times that the number of groups was halved to limit memory.
 
     After `combined`, columns are combinations of terms. Some columns may be `required` in every
-    choice and have `bounds` on their coefficients.
+    choice, and have `bounds` on their coefficients.
     """
 
     count: Int[np.ndarray, " C"]
@@ -175,7 +177,9 @@ class PartitionedMoments:
     level: int = 0
 
     def __add__(self, other: "PartitionedMoments") -> "PartitionedMoments":
-        """Return the cells of both. Equal cells are added; groups are merged if there are many."""
+        """Return the cells of both. Equal cells are added, and groups are merged if there are
+        many.
+        """
         n, m = self.n_extrapolated, other.n_extrapolated
         rows = self.all.count + other.all.count
         level = max(self.level, other.level)
@@ -209,7 +213,7 @@ class PartitionedMoments:
         Int[np.ndarray, " D"],
         Bool[np.ndarray, "D Q"],
     ]:
-        """Return count, moments, group and sides of cells after merging groups to this level."""
+        """Return count, moments, group and sides of cells after groups are merged to this level."""
         width = self.outer.shape[1]
         group = self.group >> (level - self.level)
         code = (group.astype(np.int64) << width) | _bits(self.outer)
@@ -238,7 +242,7 @@ class PartitionedMoments:
     def scaled(
         self,
     ) -> tuple["PartitionedMoments", Float[np.ndarray, " K"], Float[np.ndarray, " c"]]:
-        """Return the cells of terms and targets with mean square one, and the scales."""
+        """Return the cells for terms and targets with mean square one, and the scales."""
         squares = np.maximum(np.diag(self.all.total), 0.0)  # rounding may make squares negative
         scale = np.sqrt(squares / self.all.count)
         scale = np.where(scale > 0, scale, 1.0)
@@ -274,7 +278,7 @@ class PartitionedMoments:
     ) -> "PartitionedMoments":
         """Return the moments of one problem with the rows of several equations.
 
-        The columns of equation g are maps[g], combinations of the current columns, with the target
+        The columns of equation g are combinations maps[g] of the current columns, with the target
         last.
         """
         K = self.n_features
@@ -353,7 +357,7 @@ def _gather_partitioned(
 
 
 def _fewer_cuts(partition: Partition, size: int) -> Partition:
-    """Return the partition with the first and last cuts, as many as fit into memory.
+    """Return the partition with as many of the first and last cuts as fit into memory.
 
     The result is the same for every chunk.
     """
@@ -371,7 +375,7 @@ def _fewer_cuts(partition: Partition, size: int) -> Partition:
 def _cells(
     partition: Partition, max_cells: int
 ) -> tuple[Int[np.ndarray, " N"], Int[np.ndarray, " C"], Bool[np.ndarray, "C Q"], int]:
-    """Return the cell of each row, group and sides of each cell, and the level of halving."""
+    """Return the cell of each row, the group and sides of each cell, and the level of halving."""
     width = partition.outer.shape[1]
     if width > 40:
         raise DataError(f"A partition supports at most 40 cuts; there are {width}.")

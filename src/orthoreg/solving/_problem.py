@@ -1,13 +1,14 @@
 """`QuadraticProblem`: the small convex problem behind solvers, selection and certificates.
 
-Weak duality provides a lower bound of its optimum. For every x and every multiplier m of the
+Weak duality provides a lower bound on its optimum. For every x and every multiplier m of the
 equalities, with s = 2 (Qx - r) + E'm,
 
     value(v) >= -x'Qx - m'e + sum_k min { s_k v + l1 |v| : low_k <= v <= high_k }
 
-at every v that satisfies the constraints. The difference from value(w) is a sum of nonnegative
-terms: (w - x)'Q(w - x), and for each coefficient the decrease of s_k v + l1 |v| from w_k to the
-best end of its interval. Near the minimum, x is the Newton step from w on the free coefficients.
+This holds at every v that satisfies the constraints. The difference from value(w) is a sum of
+nonnegative terms: (w - x)'Q(w - x), and for each coefficient the decrease of s_k v + l1 |v| from
+w_k to the best end of its interval. Near the minimum, x is the Newton step from w on the free
+coefficients.
 """
 
 from dataclasses import dataclass, replace
@@ -25,10 +26,10 @@ from ._active_set import Constrained, minimise, slope_limits
 def solve_symmetric(
     Q: Float[np.ndarray, "K K"], r: Float[np.ndarray, " K"]
 ) -> Float[np.ndarray, " K"]:
-    """Return Q^+ r: by Cholesky for Q of full rank, otherwise the minimum-norm solution.
+    """Return Q^+ r, by Cholesky if Q has full rank, or else as the minimum-norm solution.
 
-    LAPACK is called directly, because the checks of SciPy's `cho_solve` and `lstsq` take five times
-    longer than solving the small systems, and one fit solves thousands of them.
+    LAPACK is called directly. The checks of SciPy's `cho_solve` and `lstsq` take five times longer
+    than solving the small systems, and one fit solves thousands of systems.
     """
     if not len(r):
         return np.zeros(0)
@@ -41,7 +42,7 @@ def solve_symmetric(
 @final
 @dataclass(frozen=True)
 class Dependence:
-    """On the data, `term` equals the sum of `weights` times `others`."""
+    """A linear dependence: on the data, `term` equals the sum of `weights` times `others`."""
 
     term: int
     others: tuple[int, ...]
@@ -97,9 +98,11 @@ def independent_terms(
 
 
 def constrained_gap(problem: Constrained, w: Float[np.ndarray, " K"], max_norm: float) -> float:
-    """Return value(w) minus a lower bound of the minimum, infinite if there is no finite bound.
+    """Return value(w) minus a lower bound on the minimum.
 
-    `max_norm` is an upper bound of l1 |v|_1 at the minimum, which limits unbounded coefficients.
+    It is infinite if there is no finite bound.
+
+    `max_norm` is an upper bound on l1 |v|_1 at the minimum, which limits unbounded coefficients.
     """
     Q, r, l1, E, e, low, high = problem
     free = (w > low) & (w < high) & ((w != 0) | (l1 == 0))
@@ -124,7 +127,7 @@ def _least(
     low: Float[np.ndarray, " K"],
     high: Float[np.ndarray, " K"],
 ) -> Float[np.ndarray, " K"]:
-    """Return min { slope v + l1 |v| : low <= v <= high }, attained at a bound or at zero."""
+    """Return min { slope v + l1 |v| : low <= v <= high }. It is attained at a bound or at zero."""
     with np.errstate(invalid="ignore"):  # zero times infinity counts as zero
         along = [(slope + l1 * np.sign(end)) * end for end in (low, high)]
     values_at_ends = [np.where(np.isnan(values), 0.0, values) for values in along]
@@ -162,7 +165,9 @@ def _multipliers(
     up: Float[np.ndarray, " K"],
     free: Bool[np.ndarray, " K"],
 ) -> Float[np.ndarray, " q"]:
-    """Return m with down <= -(slope + E'm) <= up in least squares; `down` = `up` where free."""
+    """Return m with down <= -(slope + E'm) <= up in the least-squares sense; `down` equals `up` for
+    free coefficients.
+    """
     if not len(E):
         return np.zeros(0)
     E_free, targets = E[:, free].T, -(slope + up)[free]
@@ -170,7 +175,7 @@ def _multipliers(
     if rank == len(E):
         return m
     held = np.flatnonzero(~free & E.any(axis=0))
-    # slack variables u for held coefficients: slope + E'm + u = 0
+    # slack variables u of held coefficients: slope + E'm + u = 0
     matrix = np.zeros((len(targets) + len(held), len(E) + len(held)))
     matrix[: len(targets), : len(E)] = E_free
     matrix[len(targets) :, : len(E)] = E[:, held].T
@@ -188,7 +193,7 @@ def _multipliers(
 @final
 @dataclass(frozen=True, eq=False)
 class Equalities:
-    """E w = e."""
+    """The equalities E w = e."""
 
     matrix: Float[np.ndarray, "q K"]
     values: Float[np.ndarray, " q"]
@@ -197,7 +202,7 @@ class Equalities:
 @final
 @dataclass(frozen=True, eq=False)
 class Bounds:
-    """low <= w <= high, infinite without a bound."""
+    """The bounds low <= w <= high, infinite where there is no bound."""
 
     low: Float[np.ndarray, " K"]
     high: Float[np.ndarray, " K"]
@@ -215,7 +220,8 @@ class Bounds:
 @final
 @dataclass(frozen=True, eq=False)
 class QuadraticProblem:
-    """min_w w'Qw - 2 r'w + l1 |w|_1 subject to equalities and bounds, solved exactly.
+    """The problem min_w w'Qw - 2 r'w + l1 |w|_1 subject to equalities and bounds, solved
+    exactly.
 
     Q is positive semi-definite. `coupled` joins the problems of equations that constraints couple.
     """
@@ -229,7 +235,7 @@ class QuadraticProblem:
     def solve(self, start: Float[np.ndarray, " K"] | None = None) -> Float[np.ndarray, " K"]:
         """Return the minimizer, or the minimum-norm minimizer if l1 = 0.
 
-        `start`, the solution of a similar problem, only saves time.
+        `start` is the solution of a similar problem. It only saves time.
         """
         if self.l1 == 0 and self.equalities is None and self.bounds is None:
             return solve_symmetric(self.Q, self.r)
@@ -240,9 +246,10 @@ class QuadraticProblem:
         return float(w @ (self.Q @ w - 2 * self.r) + self.l1 * np.abs(w).sum())
 
     def duality_gap(self, w: Float[np.ndarray, " K"], constant: float) -> float:
-        """Return an upper bound of value(w) minus the minimum, infinite if none is available.
+        """Return an upper bound on value(w) minus the minimum. It is infinite if none is
+        available.
 
-        With the quadratic part plus `constant` written as |z - Rw|^2, the residual scaled into
+        With the quadratic part plus `constant` written as |z - Rw|^2, the residual scaled such that
         |R'theta| <= l1/2 is a feasible dual point. At l1 = 0, the gap is the Newton decrement. With
         constraints, the gap is `constrained_gap`.
         """
@@ -258,7 +265,7 @@ class QuadraticProblem:
         return float(max(fit + self.l1 * np.abs(w).sum() - dual, 0.0))
 
     def active_bounds(self, w: Float[np.ndarray, " K"]) -> Bool[np.ndarray, " K"]:
-        """Return which coefficients are at one of two different bounds."""
+        """Return a mask of the coefficients that are at one of two different bounds."""
         low, high = self.constrained()[-2:]
         return ((w <= low) | (w >= high)) & (low < high)
 
@@ -274,7 +281,7 @@ class QuadraticProblem:
         )
 
     def constrained(self) -> Constrained:
-        """Return the problem with all constraints, with infinite bounds if there are none."""
+        """Return the problem with all constraints. Absent bounds are infinite."""
         K = len(self.r)
         equalities = self.equalities or Equalities(np.zeros((0, K)), np.zeros(0))
         bounds = self.bounds or Bounds(np.full(K, -np.inf), np.full(K, np.inf))

@@ -23,7 +23,7 @@ from ._problem import Dependence, independent_terms
 @final
 @dataclass(frozen=True)
 class Regularization:
-    """mu, lam and lam2 of the objective."""
+    """The weights mu, lam and lam2 of the objective."""
 
     sparsity: int | float | np.number
     orthogonality: int | float | np.number
@@ -49,11 +49,11 @@ class Regularization:
 @final
 @dataclass(frozen=True)
 class EquationFit:
-    """Solution of one equation in the units of the solver.
+    """The solution of one equation, in the units of the solver.
 
-    f_phy = theta.w and f_aug = psi.v - theta.p, with p = 0 unless the network was projected.
-    `terms` are the features in the orthogonality penalty, `sparsity` is mu, and `active` lists the
-    terms whose coefficient is at a bound.
+    f_phy = theta.w and f_aug = psi.v - theta.p, where p is nonzero only if the network was
+    projected. `terms` are the features in the orthogonality penalty, `sparsity` is mu, and `active`
+    lists the terms whose coefficient is at a bound.
     """
 
     terms: Int[np.ndarray, " k"]
@@ -70,11 +70,11 @@ class EquationFit:
 @final
 @dataclass(frozen=True)
 class FitResult:
-    """Solutions of all equations.
+    """The solutions of all equations.
 
-    `moments` are the moments used, of features divided by `feature_scale` and targets divided by
-    `target_scale`. `objectives` is J of each equation, or None if J is not a function of moments,
-    as for a loss on states.
+    `moments` are those used, for features divided by `feature_scale` and targets divided by
+    `target_scale`. `objectives` contains J of each equation, or None if J is not a function of
+    moments, as for a loss on states.
     """
 
     moments: Moments
@@ -98,12 +98,12 @@ class FitResult:
 
     @property
     def coefficients(self) -> Float[np.ndarray, "c K"]:
-        """w in the units of the data."""
+        """The coefficients w in the units of the data."""
         return self._in_units(np.stack([equation.w for equation in self.equations]))
 
     @property
     def correction(self) -> Float[np.ndarray, "c K"]:
-        """p in the units of the data."""
+        """The correction p in the units of the data."""
         return self._in_units(np.stack([equation.p for equation in self.equations]))
 
     def _in_units(self, values: Float[np.ndarray, "c K"]) -> Float[np.ndarray, "c K"]:
@@ -111,7 +111,7 @@ class FitResult:
 
     @property
     def weights(self) -> Float[np.ndarray, "H c"]:
-        """v in the units of the data."""
+        """The output weights v in the units of the data."""
         return np.stack([equation.v for equation in self.equations], axis=1) * self.target_scale
 
 
@@ -137,11 +137,11 @@ def _nonzero(scale: np.ndarray) -> np.ndarray:
 @final
 @dataclass(frozen=True, eq=False)
 class Task:
-    """Input of a solver: terms, initial network, objective and data.
+    """The input of a solver: terms, initial network, objective and data.
 
-    `linear` are the rows of a loss that is a linear problem, otherwise None. `support` are the
-    terms of each equation; its residual is orthogonal to them. `fixed` are given coefficients.
-    `library` are the moments of all terms on the linear rows, and `folds` the moments of terms and
+    If the loss is a linear problem, `linear` are its rows, otherwise None. `support` are the terms
+    of each equation; its residual is orthogonal to them. `fixed` are given coefficients. `library`
+    contains the moments of all terms on the linear rows, and `folds` the moments of terms and
     network by outward fold, if the selection of terms gathered them. `knowledge` constrains the
     coefficients. `given` maps an equation to the term that it equals, with coefficient one and
     without a residual. `basis_of` marks the basis functions that each residual may use; None means
@@ -167,7 +167,7 @@ class Task:
 
     @property
     def known(self) -> Knowledge:
-        """The knowledge about coefficients, possibly empty."""
+        """The knowledge on coefficients, possibly empty."""
         shape = (len(self.features.allowed), len(self.features.terms))
         return self.knowledge or Knowledge.none(shape)
 
@@ -185,7 +185,7 @@ class Task:
 @final
 @dataclass(frozen=True, eq=False)
 class Training:
-    """History of a gradient solver: the weighted parts of J in each epoch.
+    """The history of a gradient solver: the weighted parts of J in each epoch.
 
     `best_epoch` is the epoch whose state was returned. `message` states why training ended early.
     """
@@ -198,16 +198,16 @@ class Training:
 
     @property
     def epochs(self) -> int:
-        """Number of trained epochs. The history also has the initial state."""
+        """Number of trained epochs. The history also contains the initial state."""
         return len(self.history) - 1
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """Output of a solver: f_phy = theta.w and f_aug = psi.v - theta.p, in units of the data.
+    """The output of a solver, f_phy = theta.w and f_aug = psi.v - theta.p in units of the data.
 
-    `basis` has the hidden layers after training.
+    `basis` contains the hidden layers after training.
     """
 
     coefficients: Float[np.ndarray, "c K"]
@@ -221,7 +221,7 @@ class Solution:
     def of(
         cls, result: FitResult, basis: AbstractBasis, training: Training | None = None
     ) -> "Solution":
-        """Return the solution whose network is the network of the moments of `result`."""
+        """Return the solution whose network is that of the moments of `result`."""
         return cls(result.coefficients, result.correction, result.weights, basis, result, training)
 
 
@@ -232,7 +232,7 @@ class AbstractSolver(abc.ABC):
 
     @property
     def needs_rows(self) -> bool:
-        """Whether individual rows are needed, not only sums over rows."""
+        """Whether the solver needs individual rows, not only sums over rows."""
         return True
 
     @abc.abstractmethod

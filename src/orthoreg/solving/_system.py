@@ -23,11 +23,11 @@ class System:
     """Equations that are solved together: one problem over all their coefficients.
 
     `equalities` and `bounds` constrain the independent terms of all equations, one equation after
-    the other, in the solver's units; they are None without knowledge. `projection` projects
-    residuals on the subspace that satisfies the conservation laws. The projection is exact, because
-    these equations have the same rho and residuals orthogonal to the same terms, so their squared
-    output weights count equally. With a finite lam, the projection does not affect the
-    coefficients. `complete` are indices of equations without a residual.
+    the other, in the solver's units; both are None without knowledge. `projection` projects
+    residuals on the subspace that satisfies the conservation laws. The projection is exact: these
+    equations have the same rho and residuals orthogonal to the same terms, so their squared output
+    weights count equally. With a finite lam, the projection does not affect the coefficients.
+    `complete` are indices of equations without a residual.
     """
 
     problems: tuple[EquationProblem, ...]
@@ -81,7 +81,10 @@ class System:
         orthogonality: float,
         sparsities: Sequence[float],
     ) -> list[list[EquationFit]]:
-        """Return the minimizers for one lam and every mu. Each starts the next smaller mu."""
+        """Return the minimizers for one lam and every mu.
+
+        Each solution is the initial guess for the next smaller mu.
+        """
         fits: list[list[EquationFit]] = [[]] * len(sparsities)
         starts = [np.zeros(len(problem.terms)) for problem in self.problems]
         for j in np.argsort(sparsities)[::-1]:

@@ -1,8 +1,8 @@
 """The compiled training loop of Algorithm 1, for several models at once.
 
 The learned parameters of a model are one flat vector, because loops over many small arrays are slow
-on a CPU. Python runs only between stretches of epochs, to show progress and to stop when all models
-have stopped.
+on a CPU. Python runs only between stretches of epochs, to show progress, and to stop when all
+models have stopped.
 """
 
 import math
@@ -43,7 +43,7 @@ class Schedule:
 @final
 @dataclass(frozen=True)
 class Pace:
-    """Number of epochs, and the first and last learning rate of a cosine schedule."""
+    """The number of epochs, and the first and last learning rate of a cosine schedule."""
 
     epochs: Any
     patience: Any
@@ -69,7 +69,7 @@ class TrainingData:
 class State:
     """A model in training.
 
-    `best` is the vector with the lowest `best_value` so far: the validation error, or J without
+    `best` is the vector with the smallest `best_value` so far: the validation error, or J without
     validation.
     """
 
@@ -214,7 +214,7 @@ def _learned(parameters: Parameters, schedule: Schedule) -> tuple[Any, ...]:
 
 
 def _rebuilt(parameters: Parameters, learned: tuple[Any, ...], schedule: Schedule) -> Parameters:
-    """Return the parameters with these learned arrays."""
+    """Return the parameters with the learned arrays inserted."""
     weights, *arrays = learned
     parameters = replace(parameters, weights=weights)
     if schedule.learns_coefficients:
@@ -240,7 +240,7 @@ def stretch(state: State, loop: Loop, bounds: Any) -> State:
 
 @final
 class _Model:
-    """The epochs of one model during tracing."""
+    """The epochs of one model, as code that JAX traces."""
 
     def __init__(self, start: Parameters, weights: Any, key: Any, loop: Loop):
         self.start, self.weights, self.key = start, weights, key
@@ -308,8 +308,8 @@ class _Model:
             validation=state.validation.at[epoch].set(value),
         )
         pace = self.pace
-        # unlike in optax.cosine_decay_schedule, the number of epochs is data, so that other numbers
-        # do not trigger another compilation
+        # unlike in optax.cosine_decay_schedule, the number of epochs is data: other numbers do not
+        # cause another compilation
         height = (1 + jnp.cos(jnp.pi * epoch / pace.epochs)) / 2
         rate = pace.last_rate + (pace.first_rate - pace.last_rate) * height
         if self.schedule.batch:
@@ -360,7 +360,7 @@ class _Model:
 
 
 def ending(code: int, stopped_at: int) -> str:
-    """Return why training ended early, or an empty string."""
+    """Return why training ended early, or ''."""
     if code == RUNNING:
         return ""
     if code == EARLY:
