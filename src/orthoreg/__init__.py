@@ -69,7 +69,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.2.0"
 
-# the imports above, for use at run time; a test compares the two
+# must list the imports above; a test compares the two
 _NAMES = {
     ".model.bootstrap": ("bootstrap",),
     ".model.discovery": ("discover",),
@@ -101,7 +101,7 @@ _NAMES = {
     ),
     ".solving": ("Adam", "Exact"),
 }  # fmt: skip
-# packages that had other names in 0.2
+# packages that had other names in version 0.2
 _MOVED = {
     "augmentations": "field", "differentiation": "losses", "explanation": "search.formulas",
     "libraries": "terms", "moments": "solving", "quadratic": "solving", "refinement": "matching",

@@ -1,7 +1,7 @@
-"""Matplotlib figures of chart data of a model, drawn by `rendering.figures`.
+"""Matplotlib figures of a model's chart data, drawn by `rendering.figures`.
 
-Each function returns the figure. `ax` takes existing Axes, one for each panel, row by row; title
-and notes are then not drawn. New figures are not registered with pyplot. A notebook shows the
+Each function returns the figure. `ax` may contain existing Axes, one for each panel, row by row;
+title and notes are then not drawn. New figures are not registered with pyplot. A notebook shows the
 returned figure.
 """
 
@@ -42,8 +42,10 @@ def plot_forecast(
     interpolation: Mapping[str, str] | None = None,
     ax: GivenAxes = None,
 ) -> Figure:
-    """Plot forecasts and measured runs, with a row of panels for each state, a column for each run,
-    and thin panels for inputs below.
+    """Plot forecasts and measured runs.
+
+    There is a row of panels for each state and a column for each run. Inputs are in thin panels
+    below.
 
     `forecasts` is the result of `model.forecast(data)`, or a list of arrays with the states at the
     times of each run. A line ends where its forecast stopped. Panels are shaded from the time at
@@ -66,12 +68,13 @@ def plot_phase(
     states: Sequence[str] | None = None,
     ax: GivenAxes = None,
 ) -> Figure:
-    """Plot the learned flow and the measured runs, or the rate of change of a single state against
-    its value.
+    """Plot the learned flow and the measured runs.
+
+    For a single state, plot its rate of change against its value.
 
     There is a panel for each of at most six pairs of states: positions against their velocities if
-    there are any (x' = v), otherwise the most coupled states. `states` restricts the pairs. All
-    other states and inputs are fixed at their means.
+    there are any (x' = v), otherwise the most strongly coupled states. `states` restricts the
+    pairs. All other states and inputs are fixed at their means.
     """
     check_columns(model, data, "plot_phase", closed=True)
     among = chosen_names(states, data.state_names, "plot_phase", "states")
@@ -86,8 +89,10 @@ def plot_residual(
     states: Sequence[str] | None = None,
     ax: GivenAxes = None,
 ) -> Figure:
-    """Plot the size of the residual network at the measured states, with a panel for each equation
-    with a network. Without a network, plot the error of the equations relative to the derivatives.
+    """Plot the size of the residual network at the measured states.
+
+    There is a panel for each equation with a network. Without a network, plot the error of the
+    equations relative to the derivatives.
 
     Each panel shows the two variables on which the values depend most. The six equations with the
     largest values are shown, unless `states` names others. `words`, such as the verdict of a
@@ -100,13 +105,14 @@ def plot_residual(
 def plot_selection(
     model: AbstractModel, *, states: Sequence[str] | None = None, ax: GivenAxes = None
 ) -> Figure:
-    """Plot errors on fitted and on other rows against the number of terms, with a panel for each
-    equation and a ring around the terms in use. There is no ring if trajectories selected terms
-    that are not on the path.
+    """Plot errors on fitted rows and on other rows against the number of terms.
 
-    The band around the error on other rows is the standard error of its difference from the best.
-    An `InformationCriterion` holds out no rows; its penalised error is shown instead. The six
-    equations with the largest errors are shown, unless `states` names others.
+    There is a panel for each equation, and a ring around the terms in use. The ring is missing if
+    trajectories selected terms that are not on the path.
+
+    The band around the error on other rows is the standard error of its difference from the
+    minimum. An `InformationCriterion` holds out no rows; its penalised error is shown instead. The
+    six equations with the largest errors are shown, unless `states` names others.
     """
     check_is_fitted(model)
     chart = error_paths(model, states)
@@ -119,8 +125,11 @@ def plot_selection(
 
 
 def plot_proposal(proposal: Proposal, *, ax: GivenAxes = None) -> Figure:
-    """Plot the partial residual, which is the derivative without the library's terms, against the
-    proposed terms. Points on the line are explained."""
+    """Plot the partial residual against the proposed terms.
+
+    The partial residual is the derivative minus the library's terms. Points on the line are
+    explained.
+    """
     if not isinstance(proposal, Proposal):
         raise InputError(
             f"plot_proposal takes a proposal, such as model.explain(data).proposals[0]; got "

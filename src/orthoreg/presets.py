@@ -137,7 +137,7 @@ def lasso(sparsity: float = 0.001, seed: int = 0) -> OrthoReg:
 
 
 def two_stage(orthogonality: float = 0.0, sparsity: float = 0.003, seed: int = 0) -> OrthoReg:
-    """Return a Lasso model with a network for its residual, whose overlap may be penalised.
+    """Return a Lasso model with a network for its residual. The overlap may be penalised.
 
     Parameters
     ----------
@@ -193,7 +193,7 @@ def _paper(
     seed: int,
     solver: AbstractSolver | None = None,
 ) -> OrthoReg:
-    """Return a model with the paper's library and derivatives; `Adam()` if `solver` is None."""
+    """Return a model with the paper's library and derivatives. The solver is `Adam()` if None."""
     return OrthoReg(
         Polynomial(2) + Fourier(1),
         augmentation,

@@ -35,11 +35,11 @@ from .model.validation import given_dataset, in_states_of, known_dataset
 from .rendering.html import render, verdict_word
 from .simulation import Rollout
 
-if TYPE_CHECKING:  # both import the search for formulas
+if TYPE_CHECKING:  # importing both loads the search for formulas
     from .model.discovery import Discovery
     from .model.explanation import Explanation
 
-_MIN_CHANGE = 0.01  # relative change of a coefficient; smaller changes are not reported
+_MIN_CHANGE = 0.01  # minimum relative change of a coefficient that is reported
 
 
 def report(
@@ -77,7 +77,7 @@ def report(
     summary, forecasts
         results of `model.summary` and `model.forecast`, if already computed.
     title, command
-        the heading, and the command line for reproducing the model.
+        heading, and the command line that reproduces the model.
 
     Returns
     -------
@@ -115,7 +115,7 @@ def report(
 
 @one_thread()
 def report_page(model: AbstractModel, data: Dataset | None = None, **parts: Any) -> str:
-    """Return the report as HTML text; `parts` are keyword arguments of `collect`."""
+    """Return the report as HTML text. `parts` are keyword arguments of `collect`."""
     return render(collect(model, data, **parts))
 
 
@@ -130,8 +130,10 @@ def collect(
     title: str | None = None,
     command: str = "",
 ) -> ReportData:
-    """Return the content of a report. `forecasts` are the forecasts of `forecast_sample(data)`, if
-    already computed."""
+    """Return the content of a report.
+
+    `forecasts` are the forecasts of `forecast_sample(data)`, if already computed.
+    """
     parts: dict[str, Any] = {}
     is_closed = model.output_names_ == model.state_names_
     if data is not None:
@@ -191,7 +193,7 @@ def _subtitle(model: AbstractModel, data: Dataset | None) -> str:
 
 
 def _proposals(explanation: "Explanation", model: AbstractModel) -> tuple[ProposalView, ...]:
-    """The proposals with their evidence in words, and whether the model accepted them."""
+    """Return the proposals with their evidence in words, and whether the model accepted them."""
     accepted = {(one["equation"], one["formula"]) for one in model.accepted_}
     result = []
     for proposal in explanation.proposals:
@@ -229,7 +231,9 @@ def _proposals(explanation: "Explanation", model: AbstractModel) -> tuple[Propos
 def _earlier(
     explanation: "Explanation", model: AbstractModel, data: Dataset | None, findings: Findings
 ) -> Earlier | None:
-    """The explained model, if the report describes a model that accepted its proposals."""
+    """Return the explained model if the report describes a model that accepted its proposals, else
+    None.
+    """
     if explanation.model is model:
         return None
     before: Findings = explanation.model.summary(data)
@@ -269,7 +273,7 @@ def _forecast_error(findings: Findings) -> str:
 
 
 def _repeat(model: AbstractModel, data: Dataset | None, command: str) -> Repeat:
-    """Version, settings, seed, digest of the data, and a script."""
+    """Return version, settings, seed, digest of the data, and a script."""
     facts = [
         ("orthoreg", __version__),
         ("Python", platform.python_version()),
@@ -289,7 +293,7 @@ def _repeat(model: AbstractModel, data: Dataset | None, command: str) -> Repeat:
 
 
 def _code(model: AbstractModel, data: Dataset | None) -> str:
-    """A script that reproduces the model and this page."""
+    """Return a script that reproduces the model and this page."""
     lines = [f"data = {_reading(data)}", f"model = {model!r}", "model.fit(data)"]
     text = "\n".join([*lines, "report(model, 'report.html', data=data)"])
     parts = [part for part in ast.walk(ast.parse(text)) if isinstance(part, ast.Name)]
@@ -298,7 +302,7 @@ def _code(model: AbstractModel, data: Dataset | None) -> str:
 
 
 def _reading(data: Dataset | None) -> str:
-    """The call that reads the data, if they came from a table."""
+    """Return the call that reads the data, if they came from a table."""
     if data is None or "." not in data.source:
         return "...  # the runs, as a Dataset"
     named = f"states={list(data.schema.measured_states)!r}"
@@ -308,7 +312,7 @@ def _reading(data: Dataset | None) -> str:
         for state, rate in data.velocity_of.items()
         if rate in data.estimated and rate.rstrip("_") != derivative_name(state)
     ]
-    if derived and derived == list(data.estimated):  # hidden states of which nothing is known
+    if derived and derived == list(data.estimated):  # hidden states about which nothing is known
         hidden = [*derived, *hidden]
     elif data.velocity_of:
         known = {*data.velocity_of, *data.velocity_of.values(), *data.hidden}

@@ -1,1 +1,1 @@
-"""Code shared by all packages: errors, progress, files, worker processes, contracts."""
+"""Code that all packages share: errors, progress, files, worker processes, contracts."""

@@ -1,4 +1,4 @@
-"""Code that works with NumPy and JAX arrays and imports JAX only when it is needed.
+"""Code for NumPy and JAX arrays that imports JAX only when it is needed.
 
 Importing JAX takes longer than most fits. The annotation `Arrays` therefore checks only the shape
 and the element type, and `pytree` only records a class. `register_pytrees` registers the recorded
@@ -66,7 +66,7 @@ def _register(cls: type, meta: Sequence[str]) -> None:
         return [(GetAttrKey(k), value) for k, value in zip(data, values, strict=True)], static
 
     def unflatten(static: Any, values: Any) -> Any:
-        # without the constructor, because JAX also passes placeholders for the numbers
+        # the constructor is not called, because JAX also passes placeholders for numbers
         item = object.__new__(cls)
         for name, value in zip([*data, *meta], [*values, *static], strict=True):
             object.__setattr__(item, name, value)
@@ -88,7 +88,7 @@ def namespace(*arrays: Any) -> Any:
 
 
 def put(array: Any, index: Any, value: Any, xp: Any) -> Any:
-    """Return the array with one entry replaced; a NumPy array is changed in place."""
+    """Return the array with one entry replaced. A NumPy array is changed in place."""
     if xp is not np:
         return array.at[index].set(value)
     array[index] = value
@@ -123,7 +123,7 @@ def repeat_while(
 def choose(
     condition: Any, yes: Callable[..., Any], no: Callable[..., Any], parts: tuple[Any, ...], xp: Any
 ) -> Any:
-    """Return yes(*parts) or no(*parts); only the chosen function is evaluated."""
+    """Return yes(*parts) or no(*parts). Only the chosen function is evaluated."""
     if xp is not np:
         import jax
 

@@ -5,7 +5,8 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from importlib.util import find_spec
 
-_MAX_COMPARED, _MAX_NAME = 1000, 200  # names and characters compared for suggestions
+# maximum number of names, and of characters, that are compared for suggestions
+_MAX_COMPARED, _MAX_NAME = 1000, 200
 
 
 class OrthoregError(Exception):
@@ -67,7 +68,7 @@ def require(package: str, extra: str, purpose: str) -> None:
 
 
 def suggestion(given: str, known: Iterable[str]) -> str:
-    """Return ' Did you mean ...?' with the closest known name, or empty text."""
+    """Return ' Did you mean ...?' with the closest known name, or ''."""
     names = list(itertools.islice(known, _MAX_COMPARED))
     if len(given) > _MAX_NAME:
         return ""
@@ -78,12 +79,12 @@ def suggestion(given: str, known: Iterable[str]) -> str:
 
 
 def shortened(text: str, length: int = 80) -> str:
-    """Return a text for a message, cut if it has more than `length` characters."""
+    """Return a text for a message. It is cut to at most `length` characters."""
     return text if len(text) <= length else f"{text[: length - 3]}..."
 
 
 def quoted(names: Iterable[str], max_names: int = 12) -> str:
-    """Return the names in quotes, separated by commas, with at most `max_names` of them."""
+    """Return at most `max_names` names in quotes, separated by commas."""
     names = list(names)
     shown = ", ".join(f"'{shortened(name)}'" for name in names[:max_names])
     return shown + (f" and {len(names) - max_names} more" if len(names) > max_names else "")

@@ -23,7 +23,7 @@ File = Path | str
 
 
 def existing_model(path: str | os.PathLike[str]) -> Path:
-    """Return the path of a model file; raise an error if the file does not exist."""
+    """Return the path of a model file. Raise an error if the file does not exist."""
     file = Path(path)
     if file.is_dir():
         models = sorted(model.name for model in file.glob("*.orthoreg"))
@@ -39,7 +39,7 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """Open a temporary file next to `path`, and rename it to `path` at the end.
 
     If an error occurs, an existing file is unchanged and the temporary file is deleted. Temporary
-    files for `path` that were left by killed processes are deleted as well.
+    files for `path` that killed processes left behind are deleted as well.
     """
     target = Path(path).resolve()  # a link remains a link
     if not target.parent.is_dir():
@@ -54,14 +54,14 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
             os.fsync(stream.fileno())
             os.replace(temporary, target)
     except OSError as error:
-        if error.errno is not None and error.filename is None:  # such as a full disk
+        if error.errno is not None and error.filename is None:  # an error such as a full disk
             error.filename = str(target)
         raise
 
 
 @contextmanager
 def _temporary(target: Path) -> Iterator[tuple[IO[bytes], Path]]:
-    """Provide a new file, locked while it is open, and its path. It is deleted at the end."""
+    """Yield a new file, locked while it is open, and its path. It is deleted at the end."""
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
     try:
         with open(temporary, "xb") as stream:
@@ -76,7 +76,10 @@ def _temporary(target: Path) -> Iterator[tuple[IO[bytes], Path]]:
 
 
 def _locked(stream: IO[bytes]) -> bool:
-    """Lock a file until it is closed or its process is killed. Return False without locks."""
+    """Lock a file until it is closed or its process is killed.
+
+    Return False if locks are not available.
+    """
     if fcntl is None:
         return False
     try:
@@ -92,7 +95,7 @@ def _remove_abandoned(target: Path) -> None:
     with suppress(OSError), os.scandir(target.parent) as entries:
         for entry in entries:
             if name.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
-                with suppress(OSError):  # it is locked, or was deleted
+                with suppress(OSError):  # skip a file that is locked or already deleted
                     _remove_unlocked(entry.path)
 
 
@@ -134,7 +137,7 @@ def check_existing(path: Any) -> None:
 
 
 def arrow_files(dataset: Any) -> list[File]:
-    """Return the files of a `pyarrow.dataset.Dataset`; an empty list for any other object."""
+    """Return the files of a `pyarrow.dataset.Dataset`, or [] for any other object."""
     if not hasattr(dataset, "get_fragments") or not hasattr(dataset, "files"):
         return []
     kind = getattr(dataset.filesystem, "type_name", "local")
@@ -148,7 +151,7 @@ def arrow_files(dataset: Any) -> list[File]:
 
 
 def existing(path: Any) -> File:
-    """Return the path of a file; raise an error if the file does not exist."""
+    """Return the path of a file. Raise an error if the file does not exist."""
     if is_address(path):
         return _addresses(path)[0]
     file = Path(path)
@@ -193,7 +196,7 @@ def opened(file: File) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def local(file: File) -> Iterator[Path]:
-    """Provide a local path to a file, after copying remote files to a temporary folder."""
+    """Yield a local path to a file. Remote files are copied to a temporary folder."""
     if isinstance(file, Path):
         yield file
         return

@@ -21,7 +21,10 @@ def escape(text: str) -> str:
 
 
 def html_table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, words: int = 1) -> str:
-    """Return a table with inline styles; the first `words` columns are text, the others numbers."""
+    """Return a table with inline styles.
+
+    The first `words` columns are text, the others are numbers.
+    """
     styles = [f' style="text-align:left;{_CELL}"'] * words  # notebooks centre cells by default
     return _table(columns, rows, styles + [f' style="{_NUMBER}"'] * (len(columns) - words))
 
@@ -42,7 +45,7 @@ def _table(columns: Sequence[str], rows: Sequence[Sequence[str]], attributes: Se
 
 
 def html_lines(lines: Sequence[str]) -> str:
-    """Return lines of HTML, such as equations in MathML, as a block."""
+    """Return lines of HTML, such as equations in MathML, as one block."""
     inside = "".join(f'<div style="padding:.2em 0;overflow-x:auto">{line}</div>' for line in lines)
     return f'<div style="font-size:1.15em">{inside}</div>' if lines else ""
 

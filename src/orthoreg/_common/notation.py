@@ -1,5 +1,4 @@
-"""Notation of the left sides of equations, theta' for a flow and x[k+1] for a map, and names of
-derivatives."""
+"""Names of derivatives, and left sides of equations: theta' for a flow and x[k+1] for a map."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -41,7 +40,7 @@ def next_values(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def left_side(equation: str) -> str:
-    """Return the left side of an equation with this name.
+    """Return the left side of the equation with this name.
 
     >>> left_side("x"), left_side("theta'"), left_side("x[k+1]")
     ("x'", "theta''", 'x[k+1]')
@@ -50,12 +49,12 @@ def left_side(equation: str) -> str:
 
 
 def is_next(equation: str) -> bool:
-    """Return whether the equation with this name is one of a map."""
+    """Return whether this is the name of an equation of a map."""
     return equation.endswith(_NEXT)
 
 
 def target_word(equations: Iterable[str]) -> str:
-    """Return what equations with these names describe.
+    """Return what equations with these names give: 'derivative' or 'next value'.
 
     >>> target_word(["x"]), target_word(["x[k+1]"])
     ('derivative', 'next value')
@@ -64,7 +63,7 @@ def target_word(equations: Iterable[str]) -> str:
 
 
 def variable_of(equation: str) -> str:
-    """Return the variable that an equation with this name describes.
+    """Return the variable whose derivative or next value this equation gives.
 
     >>> variable_of("x"), variable_of("theta'"), variable_of("x[k+1]")
     ('x', 'theta', 'x')

@@ -1,4 +1,4 @@
-"""Application of a function to many items, in this process or on a Dask cluster; BLAS threads."""
+"""Apply a function to many items, in this process or on a Dask cluster, and limit BLAS threads."""
 
 import operator
 import os
@@ -15,17 +15,18 @@ from .imports import import_cleanly
 from .progress import progress
 
 MANY_ROWS = 200_000
-"""Minimum number of rows for computing moments with several threads."""
+"""Minimum number of rows for which several threads compute moments."""
 
-_FAN_IN = 8  # results that one cluster task adds
-_MAX_IDLE = 120.0  # seconds without any worker
-_RETRIES = 2  # of an item, for temporary errors such as a lost connection or a lack of memory
+_FAN_IN = 8  # number of results that one cluster task adds
+_MAX_IDLE = 120.0  # maximum seconds without any worker
+# retries of an item after temporary errors such as a lost connection or a lack of memory
+_RETRIES = 2
 _client: ContextVar[Any] = ContextVar("the Dask client in use", default=None)
 
 
 @final
 class _BlasLimit:
-    """Limit of BLAS to one thread while any thread of this process is inside `one_thread`.
+    """A limit of BLAS to one thread while any thread of this process is inside `one_thread`.
 
     The number of BLAS threads is a property of the process. The last block to end restores it.
     """
@@ -34,8 +35,7 @@ class _BlasLimit:
         self.reset()
 
     def reset(self) -> None:
-        """Reset the state, as needed in a forked process, where the blocks of other threads never
-        end."""
+        """Reset the state in a forked process, where the blocks of other threads never end."""
         self._lock, self._holders, self._limits = threading.Lock(), 0, None
 
     def acquire(self) -> None:
@@ -52,7 +52,8 @@ class _BlasLimit:
     def release(self) -> None:
         """Leave a block."""
         with self._lock:
-            self._holders = max(self._holders - 1, 0)  # 0 in a process forked inside a block
+            # zero in a process that was forked inside a block
+            self._holders = max(self._holders - 1, 0)
             if self._holders == 0 and self._limits is not None:
                 with _control_of_blas():
                     self._limits.restore_original_limits()
@@ -86,7 +87,7 @@ def one_thread(rows: int = 0) -> Iterator[None]:
     """Limit BLAS to one thread within the block, unless there are at least `MANY_ROWS` rows.
 
     With small matrices, several threads only wait for each other: on a busy machine, a fit of 600
-    rows took 28 seconds of CPU time with two threads and 5 seconds with one thread.
+    rows took 28 seconds of CPU time with two threads and 5 seconds with one.
     """
     if rows >= MANY_ROWS:
         yield
@@ -126,7 +127,7 @@ def cluster(target: Any) -> Iterator[Any]:
         return
     variables = set(os.environ)
     client, owned = _connected(target)
-    variables = set(os.environ) - variables  # set for the workers
+    variables = set(os.environ) - variables  # variables that the import set for the workers
     token = _client.set(client)
     try:
         yield client
@@ -145,8 +146,10 @@ def map_in_order(
     *,
     sizes: Sequence[int] | None = None,
 ) -> list[Any]:
-    """Return function(item) for each item, in order. `sizes` are numbers of rows for the progress
-    bar."""
+    """Return function(item) for each item, in order.
+
+    `sizes` are numbers of rows, for the progress bar.
+    """
     client, sizes = _client.get(), sizes or [1] * len(items)
     if client is None or not items:
         with progress(description, sum(sizes)) as show:
@@ -162,7 +165,7 @@ def map_reduce(
     *,
     sizes: Sequence[int] | None = None,
 ) -> Any:
-    """Return the sum of function(item) over all items, added in order as a tree.
+    """Return the sum of function(item) over all items. Results are added in order, as a tree.
 
     Only a few results are held at a time. The tree depends only on the number of items. The result
     therefore has the same digits in this process and on a cluster, even if workers die and other
@@ -184,7 +187,7 @@ def map_reduce(
 
 
 def as_completed(function: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[tuple[int, Any]]:
-    """Yield the index of each item and function(item), in order of completion on the cluster.
+    """Yield (index of the item, function(item)) in order of completion on the cluster.
 
     If a call or its worker failed, the exception is yielded instead of the result.
     """
@@ -230,7 +233,7 @@ def _connected(target: Any) -> tuple[Any, list[Any]]:
         n_workers=target, threads_per_worker=1, dashboard_address=":0", memory_limit="auto",
         silence_logs=50,
     )  # fmt: skip
-    # replaces workers that die and do not restart in time, as on a busy machine
+    # replace workers that die and do not restart in time, as on a busy machine
     local.adapt(minimum=target, maximum=target, interval="5s")
     client = distributed.Client(local, set_as_default=False)
     return client, [client, local]
@@ -298,7 +301,9 @@ class ClusterError(OrthoregError, RuntimeError):
 
 @final
 class _Tree:
-    """Results combined in groups of eight, level by level, as `map_reduce` does on a cluster."""
+    """Results that are combined in groups of eight, level by level, as in `map_reduce` on a
+    cluster.
+    """
 
     def __init__(self):
         self._levels: list[list[Any]] = [[]]
@@ -327,7 +332,7 @@ class _Tree:
 
 @final
 class _CallWithProgress:
-    """Calls a function and, before each call, shows the work done so far and its rate."""
+    """Calls a function. Before each call, it shows the work done so far and its rate."""
 
     def __init__(self, show: Callable[[float, str], None], sizes: Sequence[int]):
         self._show, self._sizes, self._done, self._index = show, list(sizes), 0, 0
@@ -343,5 +348,5 @@ class _CallWithProgress:
 
 
 def _rate(done: int, total: int, seconds: float) -> str:
-    """Return a rate such as '1.3e+06 rows/s', or empty text if it is unknown or items are few."""
+    """Return a rate such as '1.3e+06 rows/s', or '' if it is unknown or there are few items."""
     return f"{done / seconds:.2g} rows/s" if total > 1000 and done and seconds > 0 else ""

@@ -54,7 +54,7 @@ def step(description: str) -> Iterator[None]:
 
 @contextmanager
 def progress(description: str, total: float | None) -> Iterator[Callable[[float, str], None]]:
-    """Provide a function that draws a bar from the amount of work done and a remark."""
+    """Yield a function that draws a bar. It takes the amount of work done and a remark."""
     started = time.monotonic()
     shown: list[tuple[Any, Any]] = []
 

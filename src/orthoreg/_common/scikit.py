@@ -1,6 +1,6 @@
 """scikit-learn's contract for estimators, without importing scikit-learn.
 
-`sklearn.base` imports scipy.stats and, if installed, pandas, which takes longer than all other
+`sklearn.base` imports scipy.stats and, if installed, pandas. This takes longer than all other
 imports of a default fit. Estimators therefore implement the contract in scikit-learn's developer
 documentation themselves. The tests run `sklearn.utils.estimator_checks` on them.
 """

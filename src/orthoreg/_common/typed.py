@@ -1,4 +1,4 @@
-"""Checks of plain data from files against type annotations, and text that is safe to print."""
+"""Check plain data from files against type annotations, and make text safe to print."""
 
 import dataclasses
 import re
@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
-"""Characters that change what a terminal shows, and halves of characters, which no file can hold.
+"""Characters that change what a terminal shows, and unpaired surrogates, which no file can contain.
 Tabs and line ends are allowed."""
 
 
@@ -25,8 +25,8 @@ def printable(text: str) -> str:
 def check_type(value: Any, annotation: Any, place: str) -> None:
     """Raise TypeError if a value, or a part of it, is not of the annotated type.
 
-    Dataclasses, tuples, mappings, unions and plain types are checked; other annotations are not.
-    Integers are accepted as floats.
+    Dataclasses, tuples, mappings, unions and plain types are checked; other annotations are
+    ignored. Integers are accepted as floats.
     """
     origin, arguments = get_origin(annotation), get_args(annotation)
     if dataclasses.is_dataclass(annotation):

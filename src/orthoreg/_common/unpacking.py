@@ -1,4 +1,4 @@
-"""Decompression under limits of size, detection of encodings, and errors of readers of files."""
+"""Decompress files under limits of size, detect encodings, and convert errors of file readers."""
 
 import bz2
 import copy
@@ -14,10 +14,10 @@ from typing import IO, Any, final
 from .errors import DataError, OrthoregError, missing_extra, quoted
 
 FREE_SIZE = 1 << 26
-"""Unpacked size in bytes that is always allowed. Reading it takes seconds and a few times this much
-memory."""
+"""Unpacked size in bytes that is always allowed. Reading it takes seconds, and a few times this
+much memory."""
 MAX_EXPANSION = 50
-"""Ratio of unpacked to packed size that larger files may have. It is about 10 for numbers, and 1000
+"""Maximum ratio of unpacked to packed size of larger files. It is about 10 for numbers, and 1000
 for a file made to exhaust memory."""
 
 _COMPRESSIONS = {
@@ -28,15 +28,15 @@ _BLOCK = 1 << 20  # bytes
 
 
 def max_unpacked(packed_size: int) -> int:
-    """Return the number of bytes that a file or entry of this size may unpack to."""
+    """Return the number of bytes to which a file or entry of this size may unpack."""
     return max(FREE_SIZE, MAX_EXPANSION * packed_size)
 
 
 @contextmanager
 def reading(source: str, kind: str) -> Iterator[None]:
-    """Turn errors of another package, which reads a `kind` of file, into `DataError`.
+    """Convert errors of another package that reads a `kind` of file to `DataError`.
 
-    Readers raise errors of many types for damaged files. Only their calls belong in the block.
+    Readers raise errors of many types for damaged files. The block should contain only their calls.
     """
     try:
         yield
@@ -65,7 +65,9 @@ def packing(file: Path) -> str | None:
 
 @contextmanager
 def unpacked(file: Path) -> Iterator[IO[bytes]]:
-    """Open a file as a stream of bytes, decompressed while it is read, up to the allowed size."""
+    """Open a file as a stream of bytes, which is decompressed while it is read, up to the allowed
+    size.
+    """
     with ExitStack() as stack:
         stream: Any = stack.enter_context(open(file, "rb"))
         kind = packing(file)
@@ -142,7 +144,10 @@ class _Bounded(io.RawIOBase):
 
 def check_archive(file: Path, kind: str) -> None:
     """Raise an error for an archive that has damaged entries or unpacks to more than the allowed
-    size, whatever sizes it declares."""
+    size.
+
+    The sizes that the archive declares are not trusted.
+    """
     limit, size = max_unpacked(file.stat().st_size), 0
     with reading(file.name, kind), zipfile.ZipFile(file) as archive:
         for entry in archive.infolist():

@@ -1,4 +1,4 @@
-"""Model files: one zip file with a manifest, arrays and a checksum; migration of older versions."""
+"""Model files: one zip file with a manifest, arrays and a checksum. Older versions are migrated."""
 
 import hashlib
 import json
@@ -45,8 +45,7 @@ def _with_renamed_losses(value: Any) -> Any:
 def _from_1(
     manifest: Manifest, arrays: dict[str, np.ndarray]
 ) -> tuple[Manifest, dict[str, np.ndarray]]:
-    """Convert version 1, which had no evidence, only one kind of network, and initially no
-    gates."""
+    """Convert version 1, which had no evidence, only one kind of network, and at first no gates."""
     field = manifest["field"]
     if field.get("composed"):
         raise ModelFileError(
@@ -58,7 +57,8 @@ def _from_1(
     )  # fmt: skip
     params = _recipes_from_1(params)
     if params.get("selection") is not None and params.get("sparsity") is not None:
-        params["selection"] = None  # was allowed together with sparsity, without effect
+        # version 1 allowed it together with sparsity, where it had no effect
+        params["selection"] = None
     first = params.pop("$first", None)
     if first is not None:
         params |= {"selection": first, "sparsity": None}
@@ -104,7 +104,7 @@ def _recipe_from_1(value: Any) -> Any:
         fields["weight_scale"] = fields.pop("steepness")
         fields["univariate_fraction"] = fields.pop("alone", 0.0)
     if fields.get("$kind") == "Exact":
-        fields.pop("refit", None)  # selected terms are always estimated without shrinkage
+        fields.pop("refit", None)  # selected terms are now always estimated without shrinkage
     if fields.get("$kind") == "Gate":
         fields["hold"] = False
     return fields
@@ -112,7 +112,7 @@ def _recipe_from_1(value: Any) -> Any:
 
 _MANIFEST, _ARRAYS, _DIGEST = "manifest.json", "arrays.safetensors", "digest.sha256"
 _MAX_MANIFEST, _MAX_ARRAYS = 2**24, 2**31  # bytes
-_MAX_NESTING = 500  # levels. A library of many parts takes one level per part
+_MAX_NESTING = 500  # maximum nesting; each part of a library takes one level
 
 
 def write_model(
@@ -132,14 +132,14 @@ def write_model(
     with atomic_write(path) as stream:
         with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
             for name, content in parts.items():
-                # large entries are stored: `read_model` rejects a large expansion
+                # large entries are stored, because `read_model` rejects a large expansion
                 packed = len(content) <= unpacking.FREE_SIZE
                 kind = zipfile.ZIP_DEFLATED if packed else zipfile.ZIP_STORED
                 archive.writestr(zipfile.ZipInfo(name), content, kind)
 
 
 def read_model(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Return manifest and arrays after checking that the file is complete and unchanged."""
+    """Return manifest and arrays. First check that the file is complete and unchanged."""
     file = existing_model(path)
     damaged = f"'{file.name}' is not a complete orthoreg model file"
     try:
@@ -173,7 +173,7 @@ def read_model(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, 
         )
     try:
         arrays = safetensors.load(block)
-    except Exception:  # of several types, for types and shapes that NumPy does not have
+    except Exception:  # NumPy raises errors of several types for unknown types and shapes
         raise ModelFileError(f"{damaged}: its arrays cannot be read.") from None
     _check_texts(manifest, ModelFileError, f"{damaged}: its manifest contains control characters")
     try:
@@ -185,7 +185,7 @@ def read_model(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, 
 
 
 def _check_texts(value: Any, error: type[InputError], problem: str, depth: int = 0) -> None:
-    """Raise an error for data that are nested too deeply, or for text that is not printable."""
+    """Raise an error for data that are nested too deeply, or for text with control characters."""
     if depth > _MAX_NESTING:
         raise error("A model file must not be nested so deeply.")
     if isinstance(value, str) and not is_printable(value):

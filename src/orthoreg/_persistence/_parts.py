@@ -1,5 +1,5 @@
-"""A fitted field, the evidence for its terms, the paths of a selection, and the result of a
-refinement as JSON and arrays.
+"""Parts of a fit as JSON and arrays: field, evidence for terms, paths of a selection,
+refinement.
 """
 
 import dataclasses
@@ -18,7 +18,7 @@ from ..search.rows import ConfoundedPair, EquationPath, SelectionResult, TermEvi
 from ..terms import FeatureMap, parse, rename, to_text
 from ._recipes import decode, encode
 
-_MAX_FORMULAS = 1_000_000  # characters of all terms, which take seconds to parse
+_MAX_FORMULAS = 1_000_000  # maximum characters of all terms, to limit the time for parsing
 _NUMBERS = ("n_terms", "inner", "outer", "standard_error")
 _PLAIN = (
     "kept", "status", "is_sandwich", "error_before", "error_after", "segment_rows", "rows_used",
@@ -69,7 +69,7 @@ def field_from_parts(manifest: Mapping[str, Any], arrays: Mapping[str, np.ndarra
         raise ModelFileError(
             f"The model file has more than {_MAX_FORMULAS} characters of formulas."
         )
-    terms = tuple(  # a term as it is written here may be longer than the formula of the user
+    terms = tuple(  # a stored term may be longer than the formula that the user wrote
         rename(parse(text, symbols, parameters, limit=_MAX_FORMULAS), variables)
         for text in manifest["terms"]
     )
@@ -82,7 +82,7 @@ def field_from_parts(manifest: Mapping[str, Any], arrays: Mapping[str, np.ndarra
     region = None
     if "fade" in manifest:
         fade = Gate(manifest["fade"]).fade  # which checks it
-        held = arrays.get("region.held")  # None if the residual vanishes far away
+        held = arrays.get("region.held")  # None if the residual vanishes far from the data
         region = Region(
             arrays["region.rate"], arrays["region.landmarks"], fade, held,
             arrays.get("region.period"),
@@ -96,7 +96,7 @@ def field_from_parts(manifest: Mapping[str, Any], arrays: Mapping[str, np.ndarra
 
 
 def _basis(kind: str, arrays: Mapping[str, np.ndarray], n_variables: int) -> AbstractBasis:
-    """Return the basis of the residual, which must accept `n_variables` variables."""
+    """Return the basis of the residual. It must accept `n_variables` variables."""
     cls: Any = registered(kind)
     if cls is None or not issubclass(cls, AbstractBasis):
         raise ModelFileError(f"The model file names '{kind}', which is not a residual basis.")
@@ -117,7 +117,8 @@ def _basis(kind: str, arrays: Mapping[str, np.ndarray], n_variables: int) -> Abs
 
 def _symbols(count: int, parameters: Sequence[str]) -> list[str]:
     """Return names for variables in formulas: v0, v1, ..., or vv0, ... if parameters have such
-    names."""
+    names.
+    """
     prefix = "v"
     while any(f"{prefix}{i}" in parameters for i in range(count)):
         prefix += "v"
@@ -191,7 +192,7 @@ def _check_field(field: HybridField) -> None:
 
 
 def check_array(name: str, array: Any, shape: tuple[int, ...]) -> None:
-    """Raise ModelFileError unless the array is finite and of this shape, in double precision."""
+    """Raise ModelFileError unless the array is finite, of this shape and of type float64."""
     if array.shape != shape or array.dtype != np.float64 or not np.isfinite(array).all():
         raise ModelFileError(
             f"The model file is inconsistent: '{name}' must contain finite numbers of shape {shape}"
@@ -280,7 +281,7 @@ def uncertainty_parts(
         return None, {}
     names = ("places", "parameters", "degrees_of_freedom")
     entries = {name: encode(getattr(uncertainty, name)) for name in names}
-    entries["bounds"] = encode(uncertainty.bounds.tolist())  # which may be infinite
+    entries["bounds"] = encode(uncertainty.bounds.tolist())  # bounds may be infinite
     arrays = {name: getattr(uncertainty, name) for name in ("values", "covariance", "stretch")}
     if uncertainty.undetermined is not None:
         arrays["undetermined"] = uncertainty.undetermined

@@ -55,7 +55,7 @@ def decode(value: Any) -> Any:
 
 
 def encode_library(library: AbstractLibrary | None, variables: tuple[str, ...]) -> Any:
-    """Return a library as JSON data; unregistered libraries as their formulas."""
+    """Return a library as JSON data. Unregistered libraries are stored as their formulas."""
     try:
         return encode(library)
     except InputError:

@@ -1,4 +1,4 @@
-"""Metrics of models and certificates of fits."""
+"""Metrics of models, and certificates of fits."""
 
 from ._certificate import Certificate as Certificate
 from ._certificate import EquationCertificate as EquationCertificate

@@ -25,9 +25,10 @@ _MAX_SHOWN_TERMS = 6
 @final
 @dataclass(frozen=True)
 class PenaltyBound:
-    """sum_j <f_aug, phi_j>^2 <= (symbolic-only objective) / lam. [thm:penalty_bound_main]
+    """The bound sum_j <f_aug, phi_j>^2 <= (symbolic-only objective) / lam.
+    [thm:penalty_bound_main]
 
-    The bound assumes that the objective does not exceed the objective of the best symbolic model.
+    The bound assumes that the objective does not exceed that of the best symbolic model.
     `assumption_holds` states whether this is true.
     """
 
@@ -44,10 +45,11 @@ class PenaltyBound:
 @final
 @dataclass(frozen=True)
 class ErrorSplit:
-    """|y - f|^2 = |P y - f_phy|^2 + |y - P y - f_aug|^2, in fractions of |y|^2. [thm:error_decomp]
+    """The split |y - f|^2 = |P y - f_phy|^2 + |y - P y - f_aug|^2, in fractions of |y|^2.
+    [thm:error_decomp]
 
-    P projects on the span of the terms in use. `cross` is the deviation from the identity if f_aug
-    is not exactly orthogonal to the span.
+    P projects on the span of the terms in use. `cross` is the difference between both sides, which
+    is nonzero if f_aug is not exactly orthogonal to the span.
     """
 
     total: float
@@ -59,7 +61,8 @@ class ErrorSplit:
 @final
 @dataclass(frozen=True)
 class EquationCertificate:
-    """Certificate of one equation, relative to the root mean square of its target.
+    """The certificate of one equation. Errors are relative to the root mean square of its
+    target.
 
     `library_r2` is the fraction of the squared residual that all allowed terms explain. Objective,
     duality gap and bound refer to the error of derivatives; they are NaN for other losses.
@@ -102,12 +105,12 @@ class Certificate:
     overlap: tuple[tuple[float, ...], ...]
 
     def as_dict(self) -> dict[str, Any]:
-        """Return plain data for JSON."""
+        """Return the certificate as plain data for JSON."""
         return asdict(self)
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> "Certificate":
-        """Return the certificate stored by `as_dict`."""
+        """Return the certificate that `as_dict` converted."""
         equations = tuple(
             EquationCertificate(
                 **{
@@ -192,7 +195,7 @@ def _certify_equation(
 
 
 def _library_r2(result: FitResult, c: int) -> float:
-    """Return |P f_aug|^2 / |f_aug|^2 with P the projection on all allowed terms."""
+    """Return |P f_aug|^2 / |f_aug|^2, where P is the projection on all allowed terms."""
     moments, fit = result.moments, result.equations[c]
     size = residual_square(moments, fit)
     if size <= 0:
@@ -225,7 +228,7 @@ def _penalty_bound(result: FitResult, c: int, fit: EquationFit, reached: float) 
 
 
 def _symbolic_problem(result: FitResult, c: int) -> tuple[np.ndarray, QuadraticProblem]:
-    """Return the independent terms of an equation and its problem without a residual."""
+    """Return the independent terms of an equation, and its problem without a residual."""
     moments, fit = result.moments, result.equations[c]
     independent, _ = independent_terms(moments.A[np.ix_(fit.terms, fit.terms)])
     terms = fit.terms[independent]
@@ -248,7 +251,7 @@ def _split(result: FitResult, c: int) -> ErrorSplit:
 
 
 def condition_number(A: Float[np.ndarray, "K K"]) -> float:
-    """Return the condition number of the library matrix with unit columns."""
+    """Return the condition number of the library matrix, with columns scaled to unit norm."""
     size = np.sqrt(np.diag(A))
     size = np.where(size > 0, size, 1.0)
     values = np.linalg.eigvalsh(A / np.outer(size, size)) if len(A) else np.ones(1)
@@ -258,7 +261,7 @@ def condition_number(A: Float[np.ndarray, "K K"]) -> float:
 def dependence_text(
     dependence: Dependence, terms: tuple[str, ...], feature_scale: Float[np.ndarray, " K"]
 ) -> str:
-    """Return a relation that holds on the data as text: 'y**2 = 1 - x**2'."""
+    """Return a relation that holds on the data as text, such as 'y**2 = 1 - x**2'."""
     if len(dependence.others) > _MAX_SHOWN_TERMS:
         return f"{terms[dependence.term]} = a sum of {len(dependence.others)} other terms"
     text = ""

@@ -17,7 +17,7 @@ def normalized_mse(predicted: Float[np.ndarray, "N c"], true: Float[np.ndarray, 
     """Return |predicted - true|^2 / |true|^2 over all samples and components. [sec:experiments]
 
     This is the definition in the paper's footnote. Large components have more weight than small
-    ones. If the truth is zero everywhere, return the mean squared error.
+    ones. If the truth is zero everywhere, the mean squared error is returned.
 
     >>> normalized_mse(np.array([[3.0, 4.0], [1.0, 0.0]]), np.array([[3.0, 4.0], [0.0, 0.0]]))
     0.04
@@ -49,9 +49,9 @@ def support_scores(
     """Return the scores of the terms with |coefficient| > threshold. [app:exp_design]
 
     Precision is the fraction of the terms in use that are true, recall is the fraction of the true
-    terms that are in use, and F1 = 2 hits / (terms in use + true terms). Undefined fractions are 0,
-    unless there are neither true terms nor terms in use: then all three scores are 1. Terms with a
-    NaN coefficient are not in use.
+    terms that are in use, and F1 = 2 hits / (terms in use + true terms). Undefined fractions are 0.
+    If there are neither true terms nor terms in use, all three scores are 1. Terms with a NaN
+    coefficient are not in use.
 
     >>> truth = np.array([[False, True, False], [True, False, False]])
     >>> support_scores(np.array([[0.0, 0.9, 0.2], [0.0, 1e-4, 0.0]]), truth, 1e-3)
@@ -76,7 +76,7 @@ def support_scores(
 @final
 @dataclass(frozen=True)
 class RolloutScores:
-    """Error of completed rollouts, and their number.
+    """The error of completed rollouts, and the number of completed rollouts.
 
     `normalized_mse` is None if no rollout completed.
     """
@@ -91,9 +91,9 @@ def rollout_scores(
     """Return `normalized_mse` over all rows of completed rollouts, and the number of these
     rollouts.
 
-    Failed rollouts are counted, not averaged, so compare errors of two models only together with
-    this number: a model that diverges for difficult starts is scored on the easy starts. A rollout
-    that starts before its truth is scored on its last rows.
+    Failed rollouts are counted, not averaged. Compare the errors of two models only together with
+    this number: a model that diverges for difficult initial states is scored only on the easy ones.
+    A rollout that starts before its truth is scored on its last rows.
     """
     if len(rollouts) != len(true_states):
         raise InputError(
@@ -119,8 +119,8 @@ def rollout_scores(
 def symbolic_share(symbolic: Float[np.ndarray, "N c"], neural: Float[np.ndarray, "N c"]) -> float:
     """Return |f_phy|^2_D / (|f_phy|^2_D + |f_aug|^2_D): 1 without a residual, NaN if both are zero.
 
-    If the parts are orthogonal, this is the symbolic fraction of the energy |f|^2_D. If the parts
-    cancel, it is not informative about their sum.
+    If the parts are orthogonal, this is the symbolic fraction of the energy |f|^2_D. If they
+    cancel, it contains no information on their sum.
 
     >>> symbolic_share(np.array([[3.0], [0.0]]), np.array([[0.0], [1.0]]))
     0.9

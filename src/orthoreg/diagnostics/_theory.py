@@ -23,7 +23,7 @@ from ._certificate import ErrorSplit, PenaltyBound
 @final
 @dataclass(frozen=True)
 class ToySolution:
-    """The common coefficient w of phi_1 and phi_2 and the residual's overlap <g, phi_j>_D."""
+    """The common coefficient w of phi_1 and phi_2, and the residual's overlap <g, phi_j>_D."""
 
     w: float
     overlap: float
@@ -59,7 +59,7 @@ def two_stage(mu: float, lam: float = 0.0) -> ToySolution:
 
 
 def effective_threshold(mu: float, lam: float) -> float:
-    """Return the size below which a unit-norm coefficient vanishes if the network can fit
+    """Return the size below which a unit-norm coefficient vanishes if the network can represent
     everything.
 
     The reduced problem has Q = lam / (1 + lam), r = Q w_0, so w = 0 if |w_0| is at most
@@ -149,7 +149,7 @@ def orthogonality_gap_bound(largest: float, samples: int, confidence: float) -> 
 @final
 @dataclass(frozen=True)
 class OverlapInterval:
-    """<f, g>_D, and the ends of an interval for <f, g>_nu."""
+    """The inner product <f, g>_D, and the ends of an interval for <f, g>_nu."""
 
     empirical: float
     lower: float
@@ -210,8 +210,8 @@ def minibatch_bias(
 def residual_cosine(symbolic: Float[np.ndarray, "N c"], neural: Float[np.ndarray, "N c"]) -> float:
     """Return |<f_aug, f_phy>_D| / (|f_aug|_D |f_phy|_D), between 0 and 1; NaN if a part is zero.
 
-    This is a diagnostic within one method. It is not the penalty and is unstable if either part is
-    small, so it does not rank methods. `residual_cosine_range` quantifies the instability.
+    This is a diagnostic within one method. It is not the penalty, and it is unstable if either part
+    is small, so it does not rank methods. `residual_cosine_range` quantifies the instability.
     """
     size = math.sqrt(squared_norm(symbolic) * squared_norm(neural))
     if size == 0:
@@ -225,7 +225,7 @@ def residual_cosine_range(
     """Return the smallest and largest possible cosine if each part changes by |.|_D <= `change`.
 
     A part of size s rotates by at most arcsin(change / s), and by any angle if `change` is at least
-    s: the cosine of a residual that is as small as its own error is not informative.
+    s. The cosine of a residual that is as small as its own error therefore contains no information.
 
     >>> x = np.array([[1.0], [1.0]])
     >>> y = np.array([[0.01], [-0.01]])

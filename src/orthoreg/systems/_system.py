@@ -1,4 +1,4 @@
-"""Interface of benchmark systems, and generation of their splits."""
+"""Interface of benchmark systems, and generation of the runs of their splits."""
 
 import abc
 import enum
@@ -15,7 +15,7 @@ from .._common.errors import InputError, quoted, suggestion
 from ..data import Dataset
 
 Parameter: TypeAlias = float | Float[np.ndarray, " B"]
-"""A number, or one number per run."""
+"""A single number, or an array with one number per run."""
 
 
 @final
@@ -39,12 +39,12 @@ class Sampling(enum.StrEnum):
 
 
 RUNS = {Split.train: 1000, Split.validation: 100}
-"""Runs of a split, 200 by default."""
+"""Number of runs of a split, 200 by default."""
 
 _STREAMS = {
     Split.train: 0, Split.validation: 1, Split.id: 2, Split.ext: 2, Split.t2: 3, Split.t3: 4
 }  # fmt: skip
-_NOISE, _TIMES, _PARAMETERS = 1, 2, 3  # random streams in addition to that of the starts
+_NOISE, _TIMES, _PARAMETERS = 1, 2, 3  # random streams in addition to that of the initial states
 EXTENSION = 1.3
 STEPS = (0.01, 0.05)
 """The shortest and the longest step of irregular sampling."""
@@ -61,7 +61,7 @@ class AbstractSystem(abc.ABC):
     @property
     @abc.abstractmethod
     def true_coefficients(self) -> dict[str, dict[str, float]]:
-        """Coefficients of the library terms of each equation."""
+        """The coefficients of the library terms in each equation."""
 
     @property
     @abc.abstractmethod
@@ -80,7 +80,9 @@ class AbstractSystem(abc.ABC):
 
     @abc.abstractmethod
     def shifted(self, count: int, rng: np.random.Generator) -> "AbstractSystem":
-        """Return the system with the parameters of split T3, common to all runs or per run."""
+        """Return the system with the parameters of split T3, either common to all runs or one per
+        run.
+        """
 
     @abc.abstractmethod
     def within_library(self) -> "AbstractSystem":
@@ -88,15 +90,15 @@ class AbstractSystem(abc.ABC):
 
     @abc.abstractmethod
     def slope(self, t: Any, x: Any, xp: Any) -> Any:
-        """Return dx/dt in the arithmetic of `xp`, with states along the last axis."""
+        """Return dx/dt, computed by `xp`, with states along the last axis."""
 
     def __call__(self, t: Any, x: Any, u: Any = None) -> Any:
-        """Return dx/dt of NumPy or JAX arrays."""
+        """Return dx/dt for NumPy or JAX arrays."""
         return self.slope(t, x, namespace(x))
 
     @property
     def true_support(self) -> dict[str, tuple[str, ...]]:
-        """Library terms of each equation."""
+        """The library terms in each equation."""
         return {state: tuple(terms) for state, terms in self.true_coefficients.items()}
 
 
@@ -112,7 +114,7 @@ def generate(
     """Return the runs of a split. `ext` continues the runs of `id` beyond their last time.
 
     `noise` is the standard deviation of Gaussian noise on every state. A smaller number of `runs`
-    gives the first of the same runs. The starts do not depend on noise and sampling.
+    gives the first of the same runs. The initial states do not depend on noise and sampling.
     """
     split = _member(Split, split, "split")
     sampling = _member(Sampling, sampling, "sampling")
@@ -123,7 +125,7 @@ def generate(
     starts = system.starts(split, count, np.random.default_rng([seed, _STREAMS[split]]))
     times = _times(system, split, sampling, count, seed)
     states = _solved(_field(system, split, count, seed), starts, times)
-    first = 1 if split is Split.ext else 0  # the continuation excludes the start of a run
+    first = 1 if split is Split.ext else 0  # the continuation excludes the initial state
     rows = np.concatenate([run[first:] for run in states])
     noise_rng = np.random.default_rng([seed, list(Split).index(split), _NOISE])
     rows = rows + noise * noise_rng.standard_normal(rows.shape)
@@ -156,7 +158,10 @@ def true_derivatives(
 
 
 def equations(terms: dict[str, dict[str, float]]) -> list[str]:
-    """Return sums of terms in the format of printed models, without zeros."""
+    """Return sums of terms in the format of printed models.
+
+    Terms with coefficient zero are omitted.
+    """
     sums = {
         state: " + ".join(f"{value:.3f} {term}" for term, value in coefficients.items() if value)
         for state, coefficients in terms.items()
@@ -167,7 +172,7 @@ def equations(terms: dict[str, dict[str, float]]) -> list[str]:
 def _times(
     system: AbstractSystem, split: Split, sampling: Sampling, count: int, seed: int
 ) -> list[np.ndarray]:
-    """Return the times of each run. The times of `ext` begin with the time of the start."""
+    """Return the times of each run. For `ext`, they begin with the time of the initial state."""
     times = system.times()
     if sampling is Sampling.irregular:
         rng = np.random.default_rng([seed, _STREAMS[split], _TIMES])
@@ -218,14 +223,14 @@ def _solved(
 @final
 @dataclass(frozen=True)
 class _Carried:
-    """The field of states and constant parameters, so that each run can have its own parameters."""
+    """The field of states and constant parameters. Each run can have its own parameters."""
 
     shared: AbstractSystem
     drawn: tuple[str, ...]
 
     def __call__(self, t: Any, x: Any, u: Any = None) -> Any:
         width = x.shape[-1] - len(self.drawn)
-        system = copy(self.shared)  # copied, because the constructor does not accept tracers
+        system = copy(self.shared)  # copied, because the constructor does not accept JAX tracers
         for i, name in enumerate(self.drawn):
             object.__setattr__(system, name, x[..., width + i])
         slope, xp = system(t, x[..., :width]), namespace(x)

@@ -10,7 +10,7 @@ from .._common.arrays import pytree
 from .._common.errors import InputError, quoted, suggestion
 from ._system import AbstractSystem, Parameter, Split, equations
 
-_REACH = 0.8  # fraction of the distance from the ridge at 0 to the bottom of the well
+_REACH = 0.8  # share of the distance from the ridge at 0 to the bottom of the well
 _BOTTOM = np.sqrt(10.0)  # position in the paper's well, for systems without a well
 
 
@@ -23,10 +23,10 @@ class Duffing(AbstractSystem):
         x' = y, y' = a y - x (b + c x^2), with wells at x = +-sqrt(-b / c).
 
     The cubic term is not in the paper's library. Training runs stay in the positive well, runs of
-    T2 and T3 in the negative well. Starts of runs that leave the well, about one in fifteen, are
-    drawn again. T3 has the starting box of T2 and other parameters. Without the cubic term, there
-    is no well and states grow like exp(0.78 t), so these runs keep the paper's starting box and
-    stop at t = 4 instead of 40.
+    T2 and T3 in the negative well. Initial states of runs that leave the well, about one in
+    fifteen, are drawn again. T3 has the same box of initial states as T2, but other parameters.
+    Without the cubic term, there is no well and states grow like exp(0.78 t), so these runs keep
+    the paper's box of initial states and stop at t = 4 instead of 40.
     """
 
     a: float = -0.5
@@ -68,7 +68,7 @@ class Duffing(AbstractSystem):
         return starts[:count]
 
     def _stays(self, starts: Float[np.ndarray, "B n"]) -> Bool[np.ndarray, " B"]:
-        """Return which runs never cross the ridge between the wells."""
+        """Return a mask of the runs that never cross the ridge between the wells."""
         from scipy.integrate import solve_ivp
 
         times = self.times()[::10]
@@ -269,7 +269,7 @@ class Pendulum(AbstractSystem):
         return xp.stack([omega, acceleration], axis=-1)
 
 
-_MEAN_POPULATION = 12.5  # mean of the training starts
+_MEAN_POPULATION = 12.5  # mean of the initial states in training
 
 
 @pytree()
