@@ -32,7 +32,7 @@ from ..search.rows import AbstractSelection, Chosen
 from ..terms import AbstractLibrary, Fourier, Polynomial, as_library, like_terms
 from . import _limits as limits
 from .estimator import OrthoReg
-from .explanation import bind_library, time_budget
+from .explaining import bind_library, time_budget
 from .model import AbstractModel
 from .validation import as_dataset, training_rows, with_time_input
 

@@ -4,10 +4,9 @@ Its methods call the lower layers.
 """
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -26,33 +25,18 @@ from ..fitting import (
     TrainingRuns,
     knowledge_of,
 )
-from ..matching import starting_states
 from ..physics import Knowledge, with_rates
 from ..simulation import (
-    History,
-    Inputs,
     Rollout,
-    chosen_interpolation,
-    run_inputs,
-    simulation_inputs,
-    with_delayed_inputs,
 )
 from ..terms import FeatureMap
 from . import _limits as limits
 from .parts import model_params, model_parts, restored, restored_summary
-from .rollouts import (
-    delayed_rollouts,
-    histories_of,
-    rollouts,
-    run_histories,
-    state_from_data,
-    with_past_inputs,
-)
+from .simulating import forecasts_of, simulated
 from .validation import (
     in_states_of,
     known_dataset,
     known_variables,
-    simulation_arrays,
     training_rows,
 )
 from .workflow import AbstractWorkflow
@@ -302,7 +286,7 @@ class AbstractModel(AbstractWorkflow, AbstractEstimator):
         ('sin(3*x0)', ["x0' = -1.000 x0 + 0.5000 sin(3*x0)"])
         """
         check_is_fitted(self)
-        from .explanation import explanation_of
+        from .explaining import explanation_of
 
         return explanation_of(self, X, y, t, u, atoms, minutes, functions_of_time)
 
@@ -591,23 +575,10 @@ class AbstractModel(AbstractWorkflow, AbstractEstimator):
         """
         check_is_fitted(self)
         self._check_equations()
-        kinds = chosen_interpolation(self.input_interpolation_, interpolation)
-        if from_data is not None:
-            x0 = state_from_data(self, self._rollouts, from_data, x0, t, kinds)
-            is_delayed = any(d.variable in self.state_names_ for d in self.schema_.delays)
-            history = from_data if history is None and is_delayed else history
-            u = with_past_inputs(u, t, from_data, self.schema_)
-        elif x0 is None or t is None:
-            raise InputError(
-                "simulate needs the times t, and x0, the state at the first time, or from_data, a "
-                "run of past samples."
-            )
-        starts, times, single = simulation_arrays(x0, t, len(self.state_names_))
-        inputs = self._simulation_inputs(u, times, len(starts), kinds)
-        histories = histories_of(history, starts, times, self.schema_)
-        every = np.tile(times, (len(starts), 1))
-        rollout = self._rollouts(starts, every, inputs, rtol, histories)
-        rollout = rollout.runs()[0] if single else replace(rollout, times=times)
+        rollout = simulated(
+            self, x0, t, u, from_data=from_data, interpolation=interpolation, history=history,
+            rtol=rtol,
+        )  # fmt: skip
         if throw:
             rollout.raise_unless_completed()
         return rollout
@@ -645,58 +616,7 @@ class AbstractModel(AbstractWorkflow, AbstractEstimator):
         """
         check_is_fitted(self)
         self._check_equations()
-        data = in_states_of(self, data)
-        known_variables(self, data, None)
-        kinds = chosen_interpolation(self.input_interpolation_, interpolation)
-        last = np.maximum.reduceat(np.arange(data.n_samples), data.offsets[:-1])
-        columns = np.arange(data.run_lengths.max())
-        rows = np.minimum(data.offsets[:-1, None] + columns, last[:, None])
-        starts = data.states[data.offsets[:-1]]
-        noisy = data.plan.is_noisy or bool(data.hidden)
-        rtol = rtol or (limits.FORECAST_TOLERANCE if noisy else 1e-8)
-        if noisy:
-            starts, _ = starting_states(self.field_, data, kinds, self.knowledge().starts)
-        inputs, histories = run_inputs(data, kinds), run_histories(data)
-        rollout = self._rollouts(starts, data.times[rows], inputs, rtol, histories)
-        return [
-            replace(run, times=run.times[:length], x=run.x[:length])
-            for run, length in zip(rollout.runs(), data.run_lengths, strict=True)
-        ]
-
-    def _simulation_inputs(
-        self, u: Any, times: np.ndarray, count: int, kinds: Mapping[str, str]
-    ) -> Inputs | None:
-        """Return the inputs of a simulation, including delayed inputs but not delayed states."""
-        has_time, schema = bool(self.clock_), self.schema_
-        given = {name: kinds[name] for name in schema.measured_inputs}
-        names = tuple(given)
-        if has_time:
-            given[self.clock_] = kinds[self.clock_]
-        delays = [delay for delay in schema.delays if delay.variable in names]
-        longest = max((delay.value for delay in delays), default=0.0)
-        if longest > 0 and callable(u):  # a function also gives inputs before the first time
-            times = np.append(times[0] - longest, times)
-        inputs = simulation_inputs(u, times, count, given, time_input=has_time)
-        if inputs is None or not delays:
-            return inputs
-        return with_delayed_inputs(inputs, names, delays, has_time)
-
-    def _rollouts(
-        self,
-        starts: np.ndarray,
-        times: np.ndarray,
-        inputs: Inputs | None,
-        rtol: float,
-        histories: Sequence[History] = (),
-    ) -> Rollout:
-        """Return the rollouts of several runs. Delayed states require histories."""
-        simulate = partial(
-            rollouts, self.field_, self.state_range_, self.state_names_, self.equation_labels(),
-            step=self.schema_.step, horizon=self.fit_.horizon,
-        )  # fmt: skip
-        if not histories:
-            return simulate(starts, times, inputs, rtol)
-        return delayed_rollouts(simulate, starts, times, inputs, rtol, histories, self.schema_)
+        return forecasts_of(self, data, interpolation, rtol)
 
     # -- summary -------------------------------------------------------------------------
 

@@ -1,7 +1,7 @@
 """Simulate a fitted field. Messages state the cause of each failure."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,6 @@ from .._common.errors import InputError, quoted
 from .._common.notation import left_side
 from ..data import Dataset, Schema
 from ..field.hybrid import HybridField, SwitchedField, switched
-from ..matching import starting_states
 from ..simulation import (
     History,
     Inputs,
@@ -23,15 +22,13 @@ from ..simulation import (
     in_numpy,
     integrate,
     iterate,
-    run_inputs,
     sampled,
     simulate_by_steps,
 )
 from . import _limits as limits
-from .validation import in_states_of, known_variables
 
 if TYPE_CHECKING:
-    from .model import AbstractModel
+    pass
 
 
 def rollouts(
@@ -300,54 +297,3 @@ def with_past_inputs(u: Any, t: Any, data: Dataset, schema: Schema) -> Any:
     past = data.times < times[0] - limits.TIME_ROUNDING * max(delays)
     values = np.concatenate([data.inputs[past][:, columns], np.asarray(u, dtype=float)])
     return SampledInput(np.concatenate([data.times[past], times]), values)
-
-
-def state_from_data(
-    model: "AbstractModel",
-    simulate: Callable[..., Rollout],
-    data: Any,
-    x0: Any,
-    t: Any,
-    kinds: Mapping[str, str],
-) -> Float[np.ndarray, " n"]:
-    """Return the state at the first of the times `t`, estimated from a run of past samples."""
-    if x0 is not None:
-        raise InputError("from_data estimates the state at the first time; omit x0.")
-    if not isinstance(data, Dataset) or data.n_runs != 1:
-        given = f"{data.n_runs} runs" if isinstance(data, Dataset) else type(data).__name__
-        raise InputError(f"from_data must be a Dataset of one run; got {given}.")
-    if t is None or not np.size(t):
-        raise InputError("t must give the times of the simulation.")
-    measured, data = data, in_states_of(model, data)
-    known_variables(model, data, None)
-    time, first, last = float(np.ravel(t)[0]), float(data.times[0]), float(data.times[-1])
-    rounding = limits.TIME_ROUNDING * (last - first)
-    may_be_later = data.inputs is None
-    if time < first - rounding or (time > last + rounding and not may_be_later):
-        allowed = f"at or after {first:g}" if may_be_later else f"within {first:g} to {last:g}"
-        raise InputError(
-            f"The first time of the simulation must be {allowed}, the times of from_data; got "
-            f"{time:g}."
-        )
-    row = max(int(np.searchsorted(data.times, time + rounding, side="right")) - 1, 0)
-    if data.plan.is_noisy or data.hidden:
-        rules = model.knowledge().starts
-        states, rows = starting_states(model.field_, data, kinds, rules, row)
-        start, begin = states[0], int(rows[0])
-    else:
-        start, begin = data.states[row], row
-    times = data.times[begin : row + 1]
-    if time > times[-1] + rounding:
-        times = np.append(times, time)
-    if len(times) == 1:
-        return start
-    is_delayed = any(delay.variable in data.state_names for delay in data.delays)
-    past = histories_of(measured if is_delayed else None, start[None], times, model.schema_)
-    tolerance = limits.FORECAST_TOLERANCE
-    rollout = simulate(start[None], times[None], run_inputs(data, kinds), tolerance, past)
-    state = rollout.x[0, -1]
-    if not np.isfinite(state).all():
-        raise InputError(
-            f"The trajectory that fits from_data does not reach t = {time:g}. {rollout.message[0]}"
-        )
-    return state
