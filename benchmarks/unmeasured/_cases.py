@@ -444,7 +444,7 @@ def dead_time(case: Result) -> Result:
 
 
 def hidden_dead_time(case: Result) -> Result:
-    """A voltage acts late on the current of a motor, which is not measured."""
+    """A voltage acts with a delay on the current of a motor, which is not measured."""
     data = motor(np.random.default_rng(case["seed"]))
     equations = {"i": "b*u(t - tau) - r*i - w", "w": "k*i - 0.7*w"}
     model, seconds = timed(data, equations=equations)
@@ -453,7 +453,7 @@ def hidden_dead_time(case: Result) -> Result:
 
 
 def per_run_dead_time(case: Result) -> Result:
-    """A force acts late on eight oscillators of different stiffness."""
+    """A force acts with a delay on eight oscillators with different stiffness."""
     rng = np.random.default_rng(case["seed"])
     stiffness = rng.uniform(3, 6, 8)
     data = oscillators(stiffness, rng)

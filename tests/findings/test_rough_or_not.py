@@ -143,7 +143,8 @@ def test_a_wrong_model_does_not_make_noise(bursts):
 
 
 def test_noise_that_is_correlated_may_be_the_reason():
-    """Trajectories of correct equations miss correlated noise, which does not grow along runs."""
+    """Trajectories of correct equations do not follow correlated noise, and the misfit does not
+    grow along runs."""
     rng, t = np.random.default_rng(0), np.linspace(0, 20, 300)
     runs = []
     for start in ([0.5, 0.3], [0.9, 0.2], [0.3, 0.6]):

@@ -1,4 +1,4 @@
-"""Columns that are a copy or a sum of others get no large coefficients that cancel."""
+"""Columns that are copies or sums of others get no large coefficients that cancel."""
 
 import numpy as np
 import pytest

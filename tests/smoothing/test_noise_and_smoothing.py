@@ -26,7 +26,8 @@ def test_clean_and_coarse_signals_are_no_noise():
 @pytest.mark.parametrize("is_regular", [True, False])
 @pytest.mark.parametrize("decimals", [1, 2])
 def test_rounding_is_noise(is_regular, decimals):
-    """Samples close to each other are rounded alike, so that their differences show no error."""
+    """Neighbouring samples are rounded to the same value, so that their differences do not show the
+    error."""
     times = t if is_regular else np.sort(np.random.default_rng(0).uniform(0, 20, 1000))
     x = np.column_stack([np.sin(times), np.cos(3 * times)])
     level, is_noise = estimate_noise(times, np.round(x, decimals), ONE)
@@ -36,7 +37,7 @@ def test_rounding_is_noise(is_regular, decimals):
 
 
 def test_exact_values_on_a_grid_are_not_rounded():
-    """A parabola at equal times, and a switch."""
+    """Return a parabola at equal times, and a switch."""
     times = np.arange(50) / 4
     x = np.column_stack([2 * times**2, np.sign(np.sin(times))])
     level, is_noise = estimate_noise(times, x, np.array([0, 50]))

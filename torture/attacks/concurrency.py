@@ -1,4 +1,4 @@
-"""Fits at the same time, in threads, processes and event loops; the state of the process."""
+"""Fits that run at the same time, in threads, processes and event loops."""
 
 import asyncio
 import functools
@@ -90,13 +90,13 @@ def _compare(ways: dict[str, Callable[[Seeds], list[bytes]]], rng: np.random.Gen
 
 @attack("concurrency", trials=100, seconds=120.0)
 def model_files_of_threads(rng: np.random.Generator, folder: Path) -> None:
-    """Fits at the same time in threads, an event loop, or threads of joblib or Dask give the same
-    model files, byte by byte, as one after the other."""
+    """Fits that run at the same time in threads, in an event loop, or in threads of joblib or Dask
+    write the same model files as fits one after the other."""
     _compare(_THREADS, rng)
 
 
 @attack("concurrency", trials=50, seconds=120.0)
 def model_files_of_processes(rng: np.random.Generator, folder: Path) -> None:
-    """Fits in processes that are forked, spawned, or started by joblib or Dask give the same model
-    files, byte by byte."""
+    """Fits in processes that are forked, spawned, or started by joblib or Dask write the same model
+    files."""
     _compare(_PROCESSES, rng)

@@ -81,8 +81,8 @@ def names_of_columns(rng: np.random.Generator, folder: Path) -> None:
 
 @attack("invariance", trials=200, seconds=60.0)
 def order_of_columns(rng: np.random.Generator, folder: Path) -> None:
-    """The order of states changes the order of equations alone: the same terms and verdict, and
-    coefficients that differ by rounding."""
+    """Another order of states changes only the order of the equations. Terms and verdict are the
+    same, and coefficients differ only by rounding errors."""
     import orthoreg as og
 
     system = random_system(rng, states=2)
@@ -103,19 +103,19 @@ def order_of_columns(rng: np.random.Generator, folder: Path) -> None:
 
 
 def _in_other_order(name: str, names: list[str]) -> str:
-    """Return the name of the same product of states among other names."""
+    """Return the name of the same product for another order of names."""
     return next(text for text in names if sorted(text.split("*")) == sorted(name.split("*")))
 
 
 @attack("invariance", trials=200, seconds=60.0)
 def units_of_states(rng: np.random.Generator, folder: Path) -> None:
-    """Units of states scale the coefficients alone: the same terms and verdict. Units that differ
-    by a power of two change no digit."""
+    """Other units of states only change the scale of the coefficients. Terms and verdict are the
+    same. Units that differ by a power of two change no digit."""
     import orthoreg as og
 
     system = random_system(rng, states=2)
     paths = system.noisy(float(rng.choice([0.0, 0.01, 0.03])), rng)
-    library = system.library.partition(" + fourier")[0]  # sines have no other units
+    library = system.library.partition(" + fourier")[0]  # arguments of sines have no other units
     exact = bool(rng.random() < 0.5)
     units = 2.0 ** rng.integers(-20, 20, 2) if exact else 10.0 ** rng.uniform(-6, 6, 2)
     data = system.dataset(paths)
@@ -140,8 +140,8 @@ def _power(name: str, state: str) -> int:
 
 @attack("invariance", trials=200, seconds=60.0)
 def split_runs(rng: np.random.Generator, folder: Path) -> None:
-    """Clean runs that are cut in two give the same terms and verdict. Derivatives near the cut are
-    estimated from one side, which changes coefficients by less than 1%."""
+    """If clean runs are cut in two, terms and verdict do not change. Coefficients change by less
+    than 1%, because derivatives near the cut are estimated from one side."""
     import orthoreg as og
 
     system = random_system(rng)
@@ -159,8 +159,7 @@ def split_runs(rng: np.random.Generator, folder: Path) -> None:
 
 @attack("invariance", trials=100, seconds=60.0)
 def chunks(rng: np.random.Generator, folder: Path) -> None:
-    """Clean runs in chunks of any size give the same terms, and the same coefficients as runs in
-    memory."""
+    """Clean runs in chunks of any size give the same terms and coefficients as runs in memory."""
     import orthoreg as og
 
     system = random_system(rng, runs=6)
