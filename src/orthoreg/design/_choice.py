@@ -65,9 +65,12 @@ def interval_widths(
     added: Float[np.ndarray, "R P P"],
     directions: Float[np.ndarray, "K P"],
 ) -> Callable[[list[int]], Float[np.ndarray, " K"]]:
-    """Return a function of a set of runs: the widths of the intervals of `directions` after these
-    runs, relative to now. `before` is the covariance C, and M the information of the runs:
-    sqrt(d' (C^-1 + M)^-1 d / d' C d)."""
+    """Return a function from a set of runs to the widths of the intervals of `directions` after
+    these runs, relative to their present widths.
+
+    The widths are sqrt(d' (C^-1 + M)^-1 d / d' C d), where C is the covariance `before`, and M is
+    the total information of the runs.
+    """
     size = np.sqrt(np.maximum(np.diag(before), 1e-300))
     C, M, D = before / np.outer(size, size), added * np.outer(size, size), directions * size
     identity, now = np.eye(len(C)), np.einsum("kp,pq,kq->k", D, C, D)

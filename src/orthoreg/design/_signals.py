@@ -9,7 +9,8 @@ from jaxtyping import Float, Int
 from . import _limits as limits
 
 KINDS = ("a multisine", "random steps", "full steps", "steps and sines")
-"""Kinds of input signals. Signal k has the kind k modulo 3; only variants have the last kind."""
+"""Kinds of input signals. Signal k is of the kind k modulo 3. Only variants are of the last
+kind."""
 
 
 @final
@@ -40,7 +41,9 @@ class PlannedRuns:
 @final
 @dataclass(frozen=True, eq=False)
 class RunLimits:
-    """What a run may do: its times, the ranges of its start, and the limits of its inputs."""
+    """Limits of planned runs: their times, the ranges of their starts, and the limits of their
+    inputs.
+    """
 
     times: Float[np.ndarray, " T"]
     low: Float[np.ndarray, " n"]
@@ -48,7 +51,7 @@ class RunLimits:
     bands: list[Band]
 
     def spread_runs(self, seed: int) -> PlannedRuns:
-        """Return `CANDIDATES` runs that are spread over everything allowed."""
+        """Return `CANDIDATES` runs that are spread over everything within the limits."""
         count = limits.CANDIDATES
         starts = spread_points(self.low, self.high, count)
         inputs = signals(self.bands, self.times, count, seed) if self.bands else None
@@ -58,9 +61,9 @@ class RunLimits:
         """Return these runs and `VARIANTS` runs that resemble each of them.
 
         `seed` contains the seed and the number of the round. The moves of starts become smaller in
-        each round. Inputs are replaced by a part of a new signal in a random interval, which
-        consists of half periods of the highest frequency. If there are inputs, half of the variants
-        keep their start.
+        each round. In a random interval, inputs are replaced by a part of a new signal; the
+        interval consists of half periods of the highest frequency. If there are inputs, half of the
+        variants keep their start.
         """
         rng = np.random.default_rng(seed)
         parents = np.repeat(np.arange(len(runs.starts)), limits.VARIANTS)
@@ -151,7 +154,7 @@ def _within_rate(
 def _with_ramps(
     waves: Float[np.ndarray, "count T"], band: Band, steps: Float[np.ndarray, " T-1"]
 ) -> Float[np.ndarray, "count T"]:
-    """Return signals that follow these at no more than the highest rate."""
+    """Return signals that follow the given ones, but change at most at the highest rate."""
     result = waves.copy()
     for i, step in enumerate(steps):
         change = np.clip(waves[:, i + 1] - result[:, i], -band.rate * step, band.rate * step)
@@ -166,8 +169,7 @@ def _spliced(
     times: Float[np.ndarray, " T"],
     rng: np.random.Generator,
 ) -> Float[np.ndarray, "count T"]:
-    """Return signals that are replaced by `parts` in a random interval of at most half of the
-    run."""
+    """Return the signals with `parts` inserted in a random interval of at most half of the run."""
     half_periods = (2 * band.bandwidth * (times - times[0]) + 1e-9).astype(int)
     count = half_periods[-1] + 1
     first = rng.integers(count, size=(len(waves), 1))
@@ -177,7 +179,9 @@ def _spliced(
 
 
 def _mixed(kinds: Int[np.ndarray, " V"]) -> Int[np.ndarray, " V"]:
-    """Return the kinds of signals of these kinds with a part of signal k of `signals`."""
+    """Return the kinds of variants: signal k is of kind kinds[k], with a part of signal k of
+    `signals`.
+    """
     parts = np.arange(len(kinds)) % 3
     both_steps = (kinds > 0) & (kinds < 3) & (parts > 0)
     return np.where(kinds == parts, kinds, np.where(both_steps, 1, 3))

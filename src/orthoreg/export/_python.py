@@ -158,9 +158,9 @@ class JaxField:
     Parameters
     ----------
     parameters
-        trainable arrays: `"coefficients"` (equations, terms), of which only those that are nonzero
-        in the fit are used, `"constants"` inside terms by name, and the output `"weights"` and
-        hidden `"layers"` of the residual.
+        trainable arrays: `"coefficients"` (equations, terms), `"constants"` inside terms by name,
+        and the output `"weights"` and hidden `"layers"` of the residual. Coefficients that are zero
+        in the fit are not used.
     terms
         names of the terms, in the order of the columns of the coefficients.
     states, inputs

@@ -96,7 +96,7 @@ def implied(velocity_of: Mapping[str, str]) -> dict[str, str]:
 
 
 def implied_derivative(name: str, velocity_of: Mapping[str, str]) -> tuple[str, int]:
-    """Return the state of which a name is a derivative, and the order of the derivative.
+    """Return the state that a name is a derivative of, and the order of the derivative.
 
     For theta_ddot, these are theta and 2; for theta, theta and 0.
     """

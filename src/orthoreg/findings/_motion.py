@@ -18,8 +18,8 @@ class Motion:
 
     `run` is the run index of each row. `inner` marks rows away from the ends of a run, where
     derivatives are accurate. `noise` is the standard deviation of each state's noise, and
-    `is_white` tells noise from coarse sampling. `slope_noise` is the variance of the derivatives
-    due to noise. `period` is the number of rows per oscillation of each state.
+    `is_white` is false if coarse sampling may be its cause. `slope_noise` is the variance of the
+    derivatives due to noise. `period` is the number of rows per oscillation of each state.
     """
 
     data: Dataset

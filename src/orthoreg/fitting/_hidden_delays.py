@@ -18,8 +18,11 @@ from ._hidden import HiddenStates, rough_estimate
 
 
 def first_hidden_delays(recipe: Recipe, data: Dataset, delays: Sequence[Delay]) -> Dataset:
-    """Return the runs with delayed columns. Unknown delays are those with which the known
-    equations, with their hidden states and constants per run, follow the runs best."""
+    """Return the runs with delayed columns, with an initial value for each unknown delay.
+
+    These are the delays with which the known equations, with their hidden states and constants per
+    run, best follow the runs.
+    """
     for delay in delays:
         if delay.variable in data.state_names:
             raise InputError(
@@ -42,7 +45,7 @@ def _best_values(
     names: Sequence[str],
     bounds: Float[np.ndarray, "d 2"],
 ) -> Float[np.ndarray, " d"]:
-    """Return the delays with the smallest misfit, by a grid for each delay in turn."""
+    """Return the delays with the smallest misfit, found on a grid for each delay in turn."""
     sample = data.subsample(limits.DELAY_ROWS, limits.SHARED_RUNS)
     longest = float(bounds[:, 1].max())
 
@@ -70,8 +73,11 @@ def _best_values(
 
 
 def _spacing(data: Dataset) -> float:
-    """Return half the time in which the fastest measured state moves by its standard deviation, at
-    least one step: errors of a delay within it change the misfit gradually."""
+    """Return half the time in which the fastest measured state moves by its standard deviation, or
+    one step if that is longer.
+
+    Smaller errors of a delay change the misfit gradually.
+    """
     inside = np.diff(data.run_of_row) == 0
     smoothed, steps = data.plan.smoothed, np.diff(data.times)[inside]
     times = [float(np.median(steps))]
@@ -86,8 +92,11 @@ def _minimum(
     estimate: Callable[[float, HiddenStates | None], HiddenStates | None],
     grid: Float[np.ndarray, " g"],
 ) -> float:
-    """Return the delay with the smallest misfit: the best of a grid, where each delay has its own
-    random starting points, and then near it, where the estimate is continued."""
+    """Return the delay with the smallest misfit.
+
+    The best delay on a grid is found first, where each delay has its own random starting points.
+    The search then continues near it, from the estimate there.
+    """
     from scipy.optimize import minimize_scalar
 
     results: dict[float, HiddenStates] = {}
@@ -116,9 +125,12 @@ def _minimum(
 
 
 def with_estimated_states(data: Dataset, estimated: Dataset) -> Dataset:
-    """Return the runs, without delayed columns, with the hidden states and constants per run of the
-    same runs with delayed columns. Rows without history have the values of the next row with
-    history."""
+    """Return the runs without delayed columns, but with the hidden states and constants per run of
+    `estimated`.
+
+    `estimated` are the same runs with delayed columns. Rows without history have the values of the
+    next row with history.
+    """
     longest = max(delay.value for delay in estimated.delays)
     rows = np.flatnonzero(rows_with_history(data, longest))
     runs = data.with_hidden([], estimated.schema.per_run)

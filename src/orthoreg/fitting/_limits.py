@@ -189,7 +189,8 @@ correlation of estimated derivatives."""
 DRIFT_LEVEL = 0.01
 """Maximum probability of a false alarm of drift over all updates of a model."""
 DRIFT_NAMED = 3.0
-"""Change of a constant, in standard errors, above which a detected drift names the constant."""
+"""Minimum change of a constant, in standard errors, for the constant to be named when drift is
+detected."""
 # -- states that were not measured -----------------------------------------------------------
 MAX_ROWS_ORDERS = 4000
 """Maximum number of rows to which equations of different orders are fitted."""
@@ -222,7 +223,7 @@ EXPONENTS = (*(-p for p in _POSITIVE), *_POSITIVE)
 PAIR_EXPONENTS = (-2.0, -1.0, -0.5, 0.5, 1.0, 2.0)  # exponents of two covariates
 MIN_RELATION_FREEDOM = 3
 """Minimum number of runs minus the number of constants of a relation. With fewer runs, predictions
-of left-out runs are no test."""
+of left-out runs do not test the relation."""
 RELATION_GAIN = 5.0
 """Minimum increase of the log-likelihood by a relation, in nats, in addition to the prices of its
 constants and of the number of forms. The probability of a false relation is at most exp(-5), 1 in

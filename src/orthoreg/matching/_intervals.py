@@ -66,7 +66,7 @@ class Uncertainty:
     ) -> Float[np.ndarray, "c K 2"]:
         """Return the intervals in the shape of the coefficients.
 
-        For coefficients that were not estimated, both ends are the coefficient.
+        For coefficients that were not estimated, both ends equal the coefficient.
         """
         intervals = np.repeat(np.array(coefficients)[:, :, None], 2, axis=2)
         for place, interval in zip(self.places, self.interval(level), strict=False):

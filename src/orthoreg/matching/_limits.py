@@ -504,7 +504,7 @@ MEASURED_AGREEING = 2
 """Number of starting points that must agree, for any misfit, if all states are measured. Constants
 per run are not free at this stage."""
 HIDDEN_AGREES = 1.01
-"""Ratio to the smallest misfit up to which misfits count as the same."""
+"""Maximum ratio to the smallest misfit of a misfit that counts as the same."""
 HIDDEN_MISFIT = 2.0
 """Misfit, in noise variances, above which at least half of the starting points are tried."""
 HIDDEN_SPREAD = 0.7

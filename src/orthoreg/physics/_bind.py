@@ -71,7 +71,7 @@ def read_relation(
 
 
 def coefficients_in(text: str) -> tuple[list[str], list[tuple[str, str]]]:
-    """Return both sides of a relation with coef0, coef1, ... in place of coefficients.
+    """Return both sides of a relation, with coef0, coef1, ... instead of coefficients.
 
     Also return the equation and the term of each coefficient.
     """

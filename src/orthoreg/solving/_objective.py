@@ -30,7 +30,7 @@ def orthogonality(
     [eq:orthoreg_penalty]
 
     On a batch, the square is biased by the variance of the batch mean. The product of the estimates
-    from two independent batches, of which `second` is the other, is unbiased.
+    from two independent batches is unbiased; `second` is the other batch.
     """
     overlap = overlaps(features, residual)
     second_overlap = overlap if second is None else overlaps(*second)

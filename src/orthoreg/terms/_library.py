@@ -34,7 +34,7 @@ class AbstractLibrary(abc.ABC):
         return self.terms(variables)
 
     def parts(self) -> "tuple[AbstractLibrary, ...]":
-        """Return the libraries of which this library consists."""
+        """Return the libraries that make up this library."""
         return ()
 
     def __add__(self, other: "AbstractLibrary") -> "AbstractLibrary":
@@ -482,5 +482,5 @@ def _number(name: str) -> int | None:
 
 
 def all_parts(library: AbstractLibrary) -> list[AbstractLibrary]:
-    """Return the library, and all libraries of which it consists."""
+    """Return the library, and all libraries that make it up."""
     return [library, *(nested for part in library.parts() for nested in all_parts(part))]

@@ -210,7 +210,7 @@ def as_clock(cells: Sequence[str], date_format: str | None = None) -> np.ndarray
 
 
 def exact_clock(cells: list[str]) -> np.ndarray | None:
-    """Return `as_clock` for unambiguous texts, ISO 8601 and clock times, and None for others."""
+    """Return the result of `as_clock` for unambiguous texts (ISO 8601 and clock times), or None."""
     values = _iso_dates(cells)
     return _durations(cells) if values is None else values
 

@@ -105,7 +105,8 @@ class Lag(NamedTuple):
 
 
 def lags(data: Dataset) -> list[Lag]:
-    """Return pairs of measured states of which one is the time-shifted derivative of the other.
+    """Return pairs of measured states in which one state is the time-shifted derivative of the
+    other.
 
     To first order, v(t) = q'(t - lag) is v = q' - lag q''. Integrals against test functions need no
     derivative of the data. The standard error is estimated from separate parts of the data.

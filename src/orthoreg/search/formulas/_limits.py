@@ -10,9 +10,11 @@ from ...solving._limits import DIAGONAL_ROUNDING as DIAGONAL_ROUNDING
 from ...solving._limits import MAX_TERM_VALUE as MAX_TERM_VALUE
 
 # -- models ranked by their trajectories -----------------------------------------------------
-MAX_SEGMENT_STEPS = 1000  # steps. Longer segments cost time and rarely change rankings
-MIN_NOISE_VARIANCES = 0.5  # noise variances of the plan. Residuals cannot be smaller
-MAX_UNEXPLAINED = 0.05  # variance of a state, besides noise, that a trajectory may miss
+# maximum steps of a segment; longer segments take time and rarely change rankings
+MAX_SEGMENT_STEPS = 1000
+MIN_NOISE_VARIANCES = 0.5  # minimum noise of residuals, in noise variances of the plan
+# share of a state's variance that a trajectory may miss in addition to noise
+MAX_UNEXPLAINED = 0.05
 MAX_MISFIT_GROWTH = 1.5  # maximum ratio of misfits on long and short segments
 HOPELESS_GAP = 25.0
 """Gap to the best model on segments of the same length above which a model is abandoned, in nats.
@@ -44,13 +46,14 @@ WINDOW_NOISE_FACTOR = 1.2
 ROUNDING_FLOOR = 1e-4  # share of a target's size; smaller differences are rounding errors
 
 # -- score of a candidate -------------------------------------------------------------------
-TEMPERED_ROWS = 60.0  # independent rows assumed where the misfit of windows is at noise level
-CLEAR_MISFIT = 2.0  # noise variances. Every row counts where the misfit is larger
-MIN_MISFIT = 0.4  # fraction of CLEAR_MISFIT. A better fit than noise allows is not informative
+TEMPERED_ROWS = 60.0  # independent rows to assume if the misfit of windows is at the noise level
+CLEAR_MISFIT = 2.0  # misfit, in noise variances, above which every row counts
+MIN_MISFIT = 0.4  # share of CLEAR_MISFIT; a better fit than the noise allows is not informative
 KNOWN_SYMBOL_PRICE = 0.3  # nats per symbol of a term of the user's library or of another equation
-DUPLICATE_COSINE = 1 - 1e-9  # cosine. Columns that are closer are equal up to a factor
-MAX_PEAK = 1e8  # usual sizes of a column. A larger peak dominates every sum of squares
-MIN_USUAL_SIZE = 1e-3  # mean sizes of a column. Minimum usual size, if the median is smaller
+DUPLICATE_COSINE = 1 - 1e-9  # cosine above which columns are equal up to a factor
+# maximum peak, in usual sizes of a column; a larger peak dominates all sums of squares
+MAX_PEAK = 1e8
+MIN_USUAL_SIZE = 1e-3  # minimum usual size if the median is smaller, as a share of the mean size
 FREE_NUMBERS = tuple(range(1, 11))  # values of an inner parameter that are not priced as estimates
 MAX_POWER_SYMBOLS = 3  # maximum price of an integer power, in factors after the first
 SIMPLE_NUMBERS = (*(float(k) for k in range(1, 11)), 0.5, 1.5, 2.5)
@@ -76,9 +79,9 @@ MONOMIAL_DEGREE = 3  # maximum degree of the monomials
 MAX_COLUMNS = 1100  # columns above which products with a variable get coarse grids
 COARSE_VALUES = 4  # values of the parameters on a coarse grid
 ATOM_VALUES = {1: 9, 2: 5, 3: 3}
-"""Values of each parameter of an atom, by the number of its parameters."""
-MIN_ATOM_VALUES = 2  # values of each parameter of an atom with more parameters
-SYMMETRY_POINTS = 40  # random points at which a symmetry is tested
+"""Number of values of each parameter of an atom, by the number of its parameters."""
+MIN_ATOM_VALUES = 2  # number of values of each parameter of an atom with more parameters
+SYMMETRY_POINTS = 40  # number of random points at which a symmetry is tested
 # -- least squares with inner parameters ----------------------------------------------------
 NEWTON_ROUNDS = 8  # maximum Gauss-Newton steps; a good start needs fewer
 NEWTON_SHARES = (1.0, 0.5, 0.2, 0.05)  # fractions of a Gauss-Newton step, tried in turn
@@ -90,18 +93,20 @@ PARAMETER_MARGIN = 0.3  # share of a value within which a fit searches for the p
 
 # -- beam search ----------------------------------------------------------------------------
 TEMPERATURES = (1.0, 4.0, 16.0)
-"""Divisors of the misfit. With 1 alone, a simple true formula loses to better fits."""
-MAX_CACHED_COLUMNS = 2000  # columns of an equation, a limit of memory
-PAIR_BLOCK = 32  # columns whose pairs are compared at a time, about the size of a cache
-BEAM_WIDTH = 10  # supports kept at each temperature
-EXCHANGED_SUPPORTS = 4  # supports at each temperature whose columns are exchanged
-EXCHANGE_ROUNDS = 4  # rounds of exchanging columns
-MAX_VARIANTS = 2  # supports of one structure with different parameter values
-POOL_SIZE = 60  # supports of a level among which the best structures are chosen
-MIN_NEW_NORM = 1e-9  # squared norm outside a support, below which a unit column depends on it
-BEAM_DEPTH = 7  # columns that a beam adds to its start
-POLISHED_SUPPORTS = 4  # supports polished at each temperature in a family
-SHARPENED_SUPPORTS = 3  # supports at each temperature whose parameters are estimated within a beam
+"""Divisors of the misfit. With 1 alone, a simple true formula would lose to better fits."""
+MAX_CACHED_COLUMNS = 2000  # maximum columns of an equation, to limit memory
+PAIR_BLOCK = 32  # number of columns whose pairs are compared at a time, to fit into a cache
+BEAM_WIDTH = 10  # number of supports kept at each temperature
+EXCHANGED_SUPPORTS = 4  # number of supports at each temperature whose columns are exchanged
+EXCHANGE_ROUNDS = 4  # maximum rounds of exchanging columns
+MAX_VARIANTS = 2  # maximum supports of one structure with different parameter values
+POOL_SIZE = 60  # number of supports of a level among which the best structures are chosen
+# squared norm outside a support below which a unit column depends on the support
+MIN_NEW_NORM = 1e-9
+BEAM_DEPTH = 7  # number of columns that a beam adds to its start
+POLISHED_SUPPORTS = 4  # number of supports polished at each temperature in a family
+# number of supports at each temperature whose parameters are estimated within a beam
+SHARPENED_SUPPORTS = 3
 SHARPENING_ROUNDS = 3  # rounds of estimating parameters and repeating the beam
 MAX_SEEDED_SIZE = 2  # maximum known terms of a support to which functions are added
 SEEDED_SUPPORTS = 4  # number of known supports of each size to which functions are added

@@ -140,7 +140,7 @@ class CrossValidation(AbstractCellSelection):
 class InformationCriterion(AbstractCellSelection):
     """Select the terms with the smallest BIC or AICc.
 
-    BIC is N log(error) + k log N. AICc has 2 k N / (N - k - 1) in place of k log N.
+    BIC is N log(error) + k log N. AICc has 2 k N / (N - k - 1) instead of k log N.
 
     Both criteria assume independent errors. Errors of a finely sampled run are correlated, so more
     terms are selected than the data support. `outer` on the path is the error times exp(penalty /

@@ -174,7 +174,7 @@ def _chosen(
     """Return, for each resample, the smallest contender that no other contender beats."""
     sizes = contenders.sum(axis=1)
     y = parts.target(equation)
-    empty = (parts.outer[:, y, y] == 0).reshape(-1, n_splits)  # a part of which no group was drawn
+    empty = (parts.outer[:, y, y] == 0).reshape(-1, n_splits)  # a part for which no group was drawn
     masks, logs = [], []
     for size in np.unique(sizes):
         of_size = contenders[sizes == size]

@@ -26,8 +26,8 @@ TIE = 0.1
 NEGLIGIBLE_ERROR = 1e-8
 """Squared error, in mean squares of the target, below which a reduction does not justify a term."""
 MAX_CANCELLATION = 10.0
-"""Dimensionless. Maximum ratio of the summed sizes of the terms to the size of their sum. A sum
-with a larger ratio depends on the last digits of the coefficients."""
+"""Maximum ratio of the summed sizes of the terms to the size of their sum. A sum with a larger
+ratio depends on the last digits of the coefficients."""
 # -- search --------------------------------------------------------------------------------
 MAX_EXHAUSTIVE = 3000
 """Maximum cumulative number of sets of terms of all sizes for which all sets are scored."""
