@@ -18,6 +18,7 @@ from benchmarks import (
     ablations,
     adaptation,
     beyond,
+    boards,
     defaults,
     design,
     dysts,
@@ -50,13 +51,14 @@ BENCHMARKS = {
     "truth": truth,
     "unmeasured": unmeasured,
     "design": design,
+    "boards": boards,
     "ablations": ablations,
     "sweeps": sweeps,
     "shape": shape,
 }
 SECTIONS = ("suite", "speed", "measurements", "knowledge", "design", "adaptation")
 """Benchmarks with a section on the page of benchmarks, in the order of the page."""
-PAGES = ("scale", "dysts", "truth", "unmeasured", "ablations", "shape")
+PAGES = ("scale", "dysts", "boards", "truth", "unmeasured", "ablations", "shape")
 """Benchmarks with a page."""
 INTRODUCTION = (
     "# Benchmarks\n\n"

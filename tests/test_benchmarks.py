@@ -7,6 +7,11 @@ import pytest
 
 from benchmarks import ablations, sweeps
 from benchmarks._jobs import run_jobs, stored
+from benchmarks.boards._page import page as boards_page
+from benchmarks.boards._snippets import code_lines
+from benchmarks.boards._strogatz import SYSTEMS as STROGATZ
+from benchmarks.boards._strogatz import TIMES, clean_runs
+from benchmarks.boards._strogatz import fit_case as strogatz_case
 from benchmarks.dysts._flows import monomial, structure
 from benchmarks.truth._case import _canonical, _judged
 from benchmarks.truth._cases import IN_VIEW, cases
@@ -144,3 +149,42 @@ def test_the_table_of_sweeps_names_what_changes():
     change = "a correct, explained → wrong, explained; coverage 90 → 50%"
     assert f"| `data.CLEAN` | 0.001 | - | {change} |" in text
     assert "1 of 1 limits change" in text
+
+
+def test_lines_of_a_program_do_not_include_its_documentation():
+    assert code_lines("discover") == 4  # import, def, fit and return
+
+
+@pytest.mark.parametrize(
+    ("system", "run", "slope"),
+    [
+        ("bacterial respiration", 0, 8.21314775719214),
+        ("bacterial respiration", 3, 11.0117129332459),
+        ("van der Pol", 3, 10.0298820788784),
+    ],
+)
+def test_ode_strogatz_has_the_derivatives_of_the_published_tables(system, run, slope):
+    """The first derivative of a run, which the published table states for its initial state."""
+    field, starts = STROGATZ[system]
+    assert field(np.array(starts[run]))[0] == pytest.approx(slope, rel=1e-8)
+    assert clean_runs(system)[run].shape == (len(TIMES), 2) == (100, 2)
+
+
+def test_a_program_that_finds_the_equations_has_exact_derivatives_and_a_good_forecast():
+    case = {"system": "competition", "noise": 0.0, "seed": 0, "methods": ["library", "missing"]}
+    fits = strogatz_case(case)["fits"]
+    assert fits["library"]["r2"] > 0.999 and fits["library"]["error"] < 0.01
+    assert fits["missing"]["r2"] is None and "missing" in fits["missing"]["failure"]
+
+
+def test_the_page_of_the_boards_names_where_another_tool_is_better():
+    rows = [
+        {"system": system, "noise": 0.0, "seed": 0, "method": method, "r2": r2, "error": 0.5,
+         "seconds": 1.0}
+        for system in STROGATZ
+        for method, r2 in (("discover", 0.2), ("operon", 0.99), ("pysindy_validated", None))
+    ]  # fmt: skip
+    text = boards_page({"revision": "abc", "rows": rows, "lines": {"operon": 32}})
+    assert "ODE-Strogatz at 0% noise (0%, Operon 100%)" in text
+    assert "| ODE-Strogatz | 0% | 0% | 0% | **100%** |" in text
+    assert "7 of 14 data sets" in text

@@ -1,0 +1,1 @@
+"""Programs that fit a field to runs, as a user would write them. Their lines are counted."""
