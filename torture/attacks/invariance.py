@@ -103,21 +103,21 @@ def order_of_columns(rng: np.random.Generator, folder: Path) -> None:
 
 
 def _in_other_order(name: str, names: list[str]) -> str:
-    """Return the name of the same product for another order of names."""
-    return next(text for text in names if sorted(text.split("*")) == sorted(name.split("*")))
+    """Return the name of the same product of states among other names."""
+    return next(text for text in names if _factors(text) == _factors(name))
 
 
 @attack("invariance", trials=200, seconds=60.0)
 def units_of_states(rng: np.random.Generator, folder: Path) -> None:
     """Other units of states only change the scale of the coefficients. Terms and verdict are the
-    same. Units that differ by a power of two change no digit."""
+    same. A power of two for all states changes no digit."""
     import orthoreg as og
 
     system = random_system(rng, states=2)
     paths = system.noisy(float(rng.choice([0.0, 0.01, 0.03])), rng)
     library = system.library.partition(" + fourier")[0]  # arguments of sines have no other units
     exact = bool(rng.random() < 0.5)
-    units = 2.0 ** rng.integers(-20, 20, 2) if exact else 10.0 ** rng.uniform(-6, 6, 2)
+    units = np.full(2, 2.0 ** rng.integers(-20, 20)) if exact else 10.0 ** rng.uniform(-6, 6, 2)
     data = system.dataset(paths)
     scaled = system.dataset([path * units for path in paths])
     model, other = (og.OrthoReg(library, og.Zero()).fit(runs) for runs in (data, scaled))
@@ -132,10 +132,14 @@ def units_of_states(rng: np.random.Generator, folder: Path) -> None:
         raise Broken(f"units {units}: {verdicts}")
 
 
+def _factors(name: str) -> list[str]:
+    return sorted(name.replace("**", "^").split("*"))
+
+
 def _power(name: str, state: str) -> int:
     """Return the power of a state in a monomial, such as 2 for x in x**2*y."""
-    factors = name.replace("**", "^").split("*")
-    return sum(int((f"{f}^1").split("^")[1]) for f in factors if f.split("^")[0] == state)
+    factors = [f"{factor}^1".split("^") for factor in _factors(name)]
+    return sum(int(factor[1]) for factor in factors if factor[0] == state)
 
 
 @attack("invariance", trials=200, seconds=60.0)

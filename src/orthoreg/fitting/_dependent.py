@@ -35,8 +35,8 @@ def dependent_terms(features: FeatureMap, known: Knowledge, data: Dataset) -> De
         return DependentTerms()  # estimated delays and constants inside terms have no values yet
     if len(values) <= len(features.terms):
         return DependentTerms()
-    moved = values - values.mean(axis=0) if len(values) else values
-    varies = np.asarray(values.max(axis=0) > values.min(axis=0))
+    moved = values - values.mean(axis=0)
+    varies = np.greater(values.max(axis=0), values.min(axis=0))
     size = np.where(varies, moved.std(axis=0), 1.0)
     _, dependences = independent_terms(_moments(moved / size))
     repeated = {dependence.term for dependence in dependences if varies[dependence.term]}
@@ -45,7 +45,7 @@ def dependent_terms(features: FeatureMap, known: Knowledge, data: Dataset) -> De
     columns = features(values)
     usable = np.flatnonzero(np.isfinite(columns).all(axis=0))
     shown = tuple(features.names[k] for k in usable)
-    needed = known.with_support(np.zeros_like(features.mask)).any(axis=0)
+    needed = np.any(known.with_support(np.zeros_like(features.mask)), axis=0)
     names, relations = list[str](), list[str]()
     for dependence in independent_terms(_moments(columns[:, usable]))[1]:
         term = int(usable[dependence.term])
