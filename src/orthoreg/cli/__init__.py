@@ -75,7 +75,7 @@ def _code_of(error: BaseException, program: str, reword: Callable[[str], str]) -
         return _refuse(stop_message(signal.SIGINT), 128 + signal.SIGINT)
     if isinstance(error, InputError | MissingExtraError | TrainingError):
         return _refuse(reword(str(error)))
-    if isinstance(error, MemoryError):
+    if isinstance(error, MemoryError) or "failed to map segment" in str(error):  # of a library
         cause = f": {error}" if str(error) else ""
         return _refuse(
             f"There is not enough memory{cause}. Use fewer rows, terms or random features."

@@ -15,7 +15,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from .._common.errors import SimulationError
-from .._common.imports import import_cleanly
+from .._common.imports import has_memory_for_jax, import_cleanly
 from .._common.progress import progress
 from ._inputs import Inputs
 from ._limits import (
@@ -442,7 +442,7 @@ def integrate(
     run, column = np.nonzero(times <= times[:, :1])
     states[run, column] = starts[run]
     missed = 0.0 if owner is None else _missed_savings.get(owner, 0.0)
-    compiles = field is not None and find_spec("jax") is not None
+    compiles = field is not None and find_spec("jax") is not None and has_memory_for_jax()
     results: list[State] = []
     with progress("Simulating", len(starts)) as show:
         for rows in np.split(np.arange(len(starts)), np.arange(width, len(starts), width)):
