@@ -286,7 +286,7 @@ def test_allowed_ranges_of_states_hold(model):
         (({}, {"u": {"range": (-1, 1), "rates": 1}}), {}, "has 'rates'.* Did you mean 'rate'"),
         (({}, {"u": (-1, 1), "w": (0, 1)}), {}, "inputs has 'w', which is not one of 'u'"),
         (({}, {"u": (-1, 1)}), {"goal": "constant"}, "Did you mean 'constants'"),
-        (({}, {"u": (-1, 1)}), {"goal": "rivals"}, r"needs rivals=\[...\]"),
+        (({}, {"u": (-1, 1)}), {"goal": "rivals"}, "left no alternative terms open"),
         (({}, {"u": (-1, 1)}), {"runs": 0}, "runs must be a whole number"),
         (({}, {"u": (-1, 1)}), {"step": 20.0}, "smaller than horizon"),
         (({}, {"u": (-1, 1)}), {"step": 1e-4}, "Increase step"),

@@ -366,7 +366,7 @@ def _written(
     with working("Comparing the model with the data"):
         summary = model.summary(runs, forecasts=forecasts)
         shown = model.in_units(printed) if printed else model
-        summary = shown.summary() if printed else summary
+        summary = (shown.summary() if printed else summary).with_model(str(folder / name))
     pictures: dict[str, bytes] = {}
     if plots:
         with working("Drawing the plots"):

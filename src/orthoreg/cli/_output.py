@@ -27,7 +27,10 @@ if TYPE_CHECKING:
     from ..findings import Summary
 
 
-_OTHER_NAMES = {"x0": "start", "u": "inputs", "augmentation": "residual"}
+_OTHER_NAMES = {
+    "x0": "start", "u": "inputs", "augmentation": "residual", "starts": "start", "rivals": "rival",
+    "ranges": "stay",
+}  # fmt: skip
 _PARTS = {
     r"\bPolynomial\(": "poly(",
     r"\bFourier\(": "fourier(",

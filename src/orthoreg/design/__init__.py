@@ -8,6 +8,7 @@ from ._choice import rivalry as rivalry
 from ._choice import separation as separation
 from ._choice import spread_of as spread_of
 from ._experiment import Experiment as Experiment
+from ._limits import CANDIDATES as CANDIDATES
 from ._limits import CYCLES as CYCLES
 from ._limits import MAX_ROWS as MAX_ROWS
 from ._limits import MIN_VARIANCE as MIN_VARIANCE

@@ -25,7 +25,8 @@ class Experiment:
     outside the training data, where predictions are uncertain. For the goal "constants",
     `expected_shrinkage` contains the expected width of each interval after the runs, as a fraction
     of its present width. For the goal "rivals", `separation` is the expected difference between the
-    models in standard deviations. For the goal "coverage", `coverage` is the mean distance of a row
+    models in standard deviations, and `rivals` describes those that the fit left open. For the goal
+    "coverage", `coverage` is the mean distance of a row
     to the nearest known state or row of an earlier run. With a gate, the known states are the
     training data, and distances are those of the gate. Without a gate, the known state is the
     middle of the training data, and distances are in half ranges of each state.
@@ -43,6 +44,7 @@ class Experiment:
     separation: float | None = None
     coverage: float | None = None
     time_name: str = "t"
+    rivals: tuple[str, ...] = ()
     signals: tuple[str, ...] = ()
     units: Mapping[str, str] = field(default_factory=dict)
 
@@ -56,8 +58,11 @@ class Experiment:
             also = ", if the equations also hold outside the training data"
             lines.append(f"{text}{also * bool(self.outside.any())}.")
         if self.separation is not None:
+            what = "the models"
+            if self.rivals:
+                what = f"the model and its nearest rival ({'; '.join(self.rivals)})"
             lines.append(
-                f"The models are expected to differ by {self.separation:.1f} standard deviations."
+                f"Expected difference between {what}: {self.separation:.3g} standard deviations."
             )
         if self.coverage is not None:
             lines.append(f"The mean distance to known states is {self.coverage:.2f}.")
@@ -106,6 +111,7 @@ class Experiment:
             "outside": self.outside.mean(axis=1).tolist(),
             "expected_shrinkage": dict(self.expected_shrinkage),
             "separation": self.separation,
+            "rivals": list(self.rivals),
             "coverage": self.coverage,
         }
 

@@ -50,9 +50,8 @@ class RunLimits:
     high: Float[np.ndarray, " n"]
     bands: list[Band]
 
-    def spread_runs(self, seed: int) -> PlannedRuns:
-        """Return `CANDIDATES` runs that are spread over everything within the limits."""
-        count = limits.CANDIDATES
+    def spread_runs(self, seed: int, count: int = limits.CANDIDATES) -> PlannedRuns:
+        """Return runs that are spread over everything within the limits."""
         starts = spread_points(self.low, self.high, count)
         inputs = signals(self.bands, self.times, count, seed) if self.bands else None
         return PlannedRuns(starts, inputs, np.arange(count) % 3)

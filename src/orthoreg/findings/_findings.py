@@ -2,7 +2,8 @@
 
 import json
 import math
-from dataclasses import asdict, dataclass
+import shlex
+from dataclasses import asdict, dataclass, replace
 from typing import Any, final
 
 from .._common.html import escape
@@ -11,7 +12,7 @@ from ._words import whole_percent
 
 CODES = (
     "second-order", "larger-library", "dead-time", "per-run", "missing-variable", "time-dependent",
-    "few-rows", "lag", "noise", "chaotic", "explain", "discrete",
+    "few-rows", "lag", "noise", "chaotic", "explain", "discrete", "next-experiment",
 )  # fmt: skip
 """Codes of advice; a stable interface for programs."""
 
@@ -99,6 +100,47 @@ class CorrelatedEstimates:
     first: str
     second: str
     correlation: float
+
+
+@final
+@dataclass(frozen=True)
+class PlannedRun:
+    """A run to record next, in words, and a few points of its expected course: times, and one curve
+    for each measured state and input."""
+
+    text: str
+    times: tuple[float, ...]
+    curves: tuple[tuple[float, ...], ...]
+
+
+@final
+@dataclass(frozen=True)
+class NextRuns:
+    """Runs to record next, because the data leave something open.
+
+    `reason` says what. `names` are the names of the curves of the `runs`, with units, and `ranges`
+    their ranges in the training data. `widths` are pairs of a constant and the expected width of
+    its interval after the runs, as a fraction of its present width. `separation` is the expected
+    difference, in standard deviations, between the model and the nearest one of its `rivals`.
+    `command` proposes such runs within ranges that can be changed, and `assumption` says when the
+    numbers hold.
+    """
+
+    reason: str
+    names: tuple[str, ...]
+    ranges: tuple[tuple[float, float], ...]
+    runs: tuple[PlannedRun, ...]
+    widths: tuple[tuple[str, float], ...]
+    separation: float | None
+    rivals: tuple[str, ...]
+    command: str
+    assumption: str
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> "NextRuns":
+        """Return the runs from plain data."""
+        runs = [PlannedRun(**_nested(run)) for run in values["runs"]]
+        return cls(**{**_nested(values), "runs": tuple(runs)})
 
 
 @final
@@ -213,7 +255,8 @@ class Findings:
 
     `source` is the name of the data, or None for findings on the fit alone. `advice` starts with
     the most promising item. Verdict and advice are based on `scores`. `matched_terms` is true if
-    the probabilities of terms come from trajectories, not from resamples.
+    the probabilities of terms come from trajectories, not from resamples. `next_runs` are runs to
+    record next, or None if nothing suggests them.
     """
 
     equations: tuple[str, ...]
@@ -231,6 +274,16 @@ class Findings:
     paths: tuple[PathRow, ...] = ()
     correlations: tuple[CorrelatedEstimates, ...] = ()
     matched_terms: bool = False
+    next_runs: NextRuns | None = None
+
+    def with_model(self, path: str) -> "Findings":
+        """Return the findings with the path of the model file in suggested commands."""
+        if self.next_runs is None:
+            return self
+        old = self.next_runs.command
+        new = old.replace(" MODEL ", f" {shlex.quote(path)} ", 1)
+        advice = tuple(replace(item, text=item.text.replace(old, new)) for item in self.advice)
+        return replace(self, advice=advice, next_runs=replace(self.next_runs, command=new))
 
     @property
     def shown_terms(self) -> tuple[TermRow, ...]:
@@ -271,6 +324,8 @@ class Findings:
         }
         parts["verdict"] = Verdict(**values["verdict"])
         parts["scores"] = Scores(**{**scores, "equations": equations})
+        if values.get("next_runs") is not None:
+            parts["next_runs"] = NextRuns.from_dict(values["next_runs"])
         return cls(**{**_tupled(values), **parts})
 
 
@@ -298,6 +353,15 @@ def _tupled(values: dict[str, Any]) -> dict[str, Any]:
     return {
         name: tuple(value) if isinstance(value, list) else value for name, value in values.items()
     }
+
+
+def _nested(values: dict[str, Any]) -> dict[str, Any]:
+    """Return the values with tuples for lists, and for lists in lists."""
+
+    def converted(value: Any) -> Any:
+        return tuple(map(converted, value)) if isinstance(value, list | tuple) else value
+
+    return {name: converted(value) for name, value in values.items()}
 
 
 def _listed(value: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from ._adapt import adapt as adapt
 from ._adapt import describe as describe
+from ._angles import is_angle as is_angle
 from ._delays import away_from_zero as away_from_zero
 from ._delays import delays_in_use as delays_in_use
 from ._delays import estimated as estimated

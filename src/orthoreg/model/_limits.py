@@ -38,3 +38,27 @@ NORMAL_95 = 1.959964
 MAX_RIVALS = 5
 """Maximum number of rivals that an experiment separates from the best model. Each is simulated for
 all runs."""
+IMITATION_POINTS = 256
+"""Points in the training range at which a rival with other terms imitates a model. Many more than
+terms of an equation."""
+CERTAIN = 0.9
+"""Probability of a term below which an experiment should decide whether the equation has it."""
+WIDE = 0.1
+"""Half-width of a 95% interval relative to the estimate above which an experiment is suggested. The
+estimate then has one reliable digit."""
+SUGGESTED_CANDIDATES = 60
+"""Candidate runs of a suggested experiment, a quarter of those of `next_experiment`. The suggestion
+takes about 5% of the time of a small fit."""
+SUGGESTED_ROWS = 50  # maximum rows of a suggested run. Its computing time is proportional to them
+SUGGESTED_TOLERANCE = 1e-4
+"""Relative tolerance of the simulations of a suggested experiment, below the noise of any sensor
+that leaves intervals wide."""
+MAX_STIFFNESS = 3e3
+"""Largest rate of the linearized model times the duration of a run above which no experiment is
+suggested, because its simulations take longer than the fit."""
+SUGGESTED_RUNS = 2  # runs of a suggested experiment. The second one differs from the first
+WIDENED = 2.0
+"""Factor by which a suggested experiment widens the ranges of the initial states in the data."""
+TELLING = 3.0
+"""Standard deviations by which an experiment must separate two models to decide between them."""
+DRAWN_POINTS = 61  # maximum points of each curve of a suggested run in findings

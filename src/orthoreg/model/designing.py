@@ -33,6 +33,9 @@ class Request:
     ranges: Mapping[str, Any] | None = None
     noise: Any = None
     seed: int = 0
+    candidates: int = design.CANDIDATES
+    rounds: int = design.ROUNDS  # of variants of the best runs
+    rtol: float = 1e-8  # of simulations
 
 
 @final
@@ -57,8 +60,11 @@ class _Candidates:
 def next_experiment(model: AbstractModel, request: Request) -> design.Experiment:
     """Return the runs that serve the goal best."""
     _check(model, request)
-    allowed = _allowed(model, request)
-    candidates = _candidates(model, request, allowed.times, allowed.spread_runs(request.seed))
+    allowed, texts = _allowed(model, request), ()
+    if request.goal == "rivals" and not request.rivals:
+        request, texts = _with_open_rivals(model, request, allowed)
+    first = allowed.spread_runs(request.seed, request.candidates)
+    candidates = _candidates(model, request, allowed.times, first)
     shrinkage: dict[str, float] = {}
     separated = covered = None
     if request.goal == "constants":
@@ -81,11 +87,29 @@ def next_experiment(model: AbstractModel, request: Request) -> design.Experiment
         input_names=model.schema_.measured_inputs,
         expected_shrinkage=shrinkage,
         separation=separated,
+        rivals=texts,
         coverage=covered,
         time_name=model.schema_.time_name,
         signals=tuple(design.KINDS[k] for k in picked.kinds) if picked.inputs is not None else (),
         units=model.units_,
     )
+
+
+def _with_open_rivals(
+    model: AbstractModel, request: Request, allowed: design.RunLimits
+) -> tuple[Request, tuple[str, ...]]:
+    """Return the request with the rivals that the fit left open, and their descriptions."""
+    from .rivals import open_rivals
+
+    ends = [[band.low for band in allowed.bands], [band.high for band in allowed.bands]]
+    rivals = open_rivals(model, np.array(ends).reshape(2, -1))
+    if not rivals:
+        raise InputError(
+            "The fit left no alternative terms open. To separate the model from other models of "
+            "the same data, give them with rivals=...."
+        )
+    models = [rival.model for rival in rivals]
+    return replace(request, rivals=models), tuple(rival.text for rival in rivals)
 
 
 def _check(model: AbstractModel, request: Request) -> None:
@@ -122,11 +146,6 @@ def _check(model: AbstractModel, request: Request) -> None:
     missing = [name for name in schema.measured_inputs if name not in request.inputs]
     if missing:
         raise InputError(f"inputs needs a range for each of {quoted(missing)}, such as (-1, 1).")
-    if request.goal == "rivals" and not request.rivals:
-        raise InputError(
-            "goal='rivals' needs rivals=[...], other models of the same data. Alternatively, call "
-            "next_experiment of the result of discover()."
-        )
 
 
 def _ranges(
@@ -227,7 +246,7 @@ def _candidates(
     """
     names, starts, inputs = model.state_names_, planned.starts, planned.inputs
     with np.errstate(all="ignore"):
-        rollout = model.simulate(starts, times, inputs)
+        rollout = model.simulate(starts, times, inputs, rtol=request.rtol)
     states = np.asarray(rollout.x)
     fine = np.asarray(np.isfinite(states).all(axis=(1, 2)))
     for name, pair in _ranges(request.ranges or {}, names, "ranges").items():
@@ -323,7 +342,7 @@ def _for_constants(
     rounds.
     """
     picked, widths = _narrowest(model, request, candidates)
-    for i in range(design.ROUNDS):
+    for i in range(request.rounds):
         planned = design.PlannedRuns(picked.starts, picked.inputs, picked.kinds)
         planned = allowed.with_variants(planned, (request.seed, i))
         pool = _candidates(model, request, allowed.times, planned)
@@ -386,7 +405,10 @@ def _for_rivals(
                 f"rivals must be fitted models with the states {quoted(model.state_names_)}."
             )
         with np.errstate(all="ignore"):
-            x = np.asarray(rival.simulate(candidates.starts, candidates.times, candidates.inputs).x)
+            rollout = rival.simulate(
+                candidates.starts, candidates.times, candidates.inputs, rtol=request.rtol
+            )
+        x = np.asarray(rollout.x)
         predictions.append(x)
         fine &= np.isfinite(x).all(axis=(1, 2))
     if not fine.any():

@@ -680,6 +680,10 @@ class AbstractModel(AbstractWorkflow, AbstractEstimator):
         if isinstance(X, ChunkedDataset):
             notes = (*found.notes, *(note.text for note in X.notes if note.code == "chunked"))
             found = replace(found, runs=X.n_runs, samples=X.n_samples, notes=notes)
+        if data is not None and data.derivatives is None:
+            from .measuring import with_next_runs
+
+            found = with_next_runs(self, data, found)
         self._summary = found
         return found
 

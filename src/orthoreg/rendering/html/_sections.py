@@ -9,6 +9,7 @@ from ...export import typeset_formula, typeset_sentence
 from ...findings import number
 from ...findings._words import NOT_A_PROBABILITY, interval, whole_percent
 from ...findings.charts import Equation, ReportData
+from ._next import next_section
 from ._pieces import (
     badge,
     chart,
@@ -39,6 +40,7 @@ def sections(data: ReportData) -> list[tuple[str, str, str]]:
         ("summary", "", _head(data)),
         ("equations", "Equations", _equations(data)),
         ("verdict", "Verdict", _verdict(data)),
+        ("next", "Next", next_section(data)),
         ("earlier", "Before", earlier_section(data)),
         ("forecasts", "Forecasts", _forecasts(data)),
         ("flow", "Flow", _phase(data)),
