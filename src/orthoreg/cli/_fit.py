@@ -431,9 +431,11 @@ def _print(result: _Result, name: str, runs: "Dataset | ChunkedDataset") -> None
         console.print(f"{result.discovery!r}\n", markup=False)
     if result.model.schema_.per_run:
         from ..data import Dataset
+        from ._work import per_run_units
 
         assert isinstance(runs, Dataset)  # in memory because states are hidden
-        console.print(constants_table(result.model.per_run(runs)))
+        constants = result.model.per_run(runs)
+        console.print(constants_table(constants, per_run_units(result.model)))
         console.print()
     title = "Forecasts of training runs from their first rows"
     print_scores(console, title, result.summary.scores.of_forecasts)

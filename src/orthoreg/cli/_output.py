@@ -183,24 +183,26 @@ def print_scores(console: "Console", title: str, scores: dict[str, Any]) -> None
     console.print()
 
 
-def constants_table(constants: Mapping[str, Mapping[str, tuple[float, float, float]]]) -> Any:
-    """Return a table of the constants that differ between runs, for at most `_MAX_RUNS` runs."""
+def constants_table(
+    constants: Mapping[str, Mapping[str, tuple[float, float, float]]],
+    units: Mapping[str, tuple[float, str]],
+) -> Any:
+    """Return a table of the constants that differ between runs, at most `_MAX_RUNS` of these.
+    `units` are the factor and the unit with which a constant is printed."""
     from ..findings._text import table
     from ..findings._words import interval
 
     runs = list(next(iter(constants.values())))
-    rows = [
-        [
-            run,
-            *(
-                f"{values[run][0]:.4g} ({interval(*values[run][1:])})"
-                for values in constants.values()
-            ),
-        ]
-        for run in runs[:_MAX_RUNS]
-    ]
+    rows = []
+    for run in runs[:_MAX_RUNS]:
+        cells = []
+        for name, values in constants.items():
+            value, low, high = (units[name][0] * end for end in values[run])
+            cells.append(f"{value:.4g} ({interval(low, high)})")
+        rows.append([run, *cells])
     more = f", the first {_MAX_RUNS} of {len(runs)}" if len(runs) > _MAX_RUNS else ""
-    return table(f"Constants per run, with 95% intervals{more}", ["run", *constants], rows)
+    heads = [f"{name} [{units[name][1]}]" if units[name][1] else name for name in constants]
+    return table(f"Constants of single runs, with 95% intervals{more}", ["run", *heads], rows)
 
 
 def print_files(console: "Console", paths: Sequence[Path]) -> None:

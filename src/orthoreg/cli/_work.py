@@ -11,7 +11,7 @@ import numpy as np
 from .. import findings as summary
 from .._common.errors import DataWarning
 from .._common.files import atomic_write
-from ..data import ChunkedDataset, Dataset, read_table
+from ..data import PURE_NUMBER, ChunkedDataset, Dataset, read_table
 from ..data.tables import COUNTED
 from ..findings import Summary
 from ..model.model import AbstractModel
@@ -249,24 +249,39 @@ def physics_entries(model: AbstractModel) -> dict[str, Any]:
     return entries
 
 
+def per_run_units(model: AbstractModel) -> dict[str, tuple[float, str]]:
+    """Return the factor and the unit with which each constant per run is printed. The unit is empty
+    if it is unknown or that of a pure number."""
+    units, result = model.coefficient_units_, {}
+    for constant in model.schema_.per_run:
+        unit = "" if units is None else units.of_constant(constant.name)
+        factor = 1.0 if units is None else units.factor_of_constant(constant.name)
+        result[constant.name] = factor, "" if unit == PURE_NUMBER else unit
+    return result
+
+
 def per_run_entries(model: AbstractModel, data: Dataset) -> dict[str, Any]:
     """Return 'per_run': the constants that differ between runs, each with its median, standard
     deviation (of the logarithm if `is_log`), and value and 95% interval in each run.
     """
     if not model.schema_.per_run:
         return {}
-    values = model.per_run(data)
+    values, units = model.per_run(data), per_run_units(model)
     return {
         "per_run": {
             constant.name: {
-                "median": constant.center,
-                "std": constant.std,
+                "median": constant.center * units[constant.name][0],
+                "std": constant.std * (1.0 if constant.is_log else units[constant.name][0]),
                 "is_log": constant.is_log,
+                **({"unit": units[constant.name][1]} if units[constant.name][1] else {}),
                 "relation": None
                 if constant.relation is None
                 else {"formula": constant.relation.text, **constant.relation.to_dict()},
                 "runs": {
-                    run: dict(zip(("value", "low", "high"), ends, strict=True))
+                    run: {
+                        key: end * units[constant.name][0]
+                        for key, end in zip(("value", "low", "high"), ends, strict=True)
+                    }
                     for run, ends in values[constant.name].items()
                 },
             }

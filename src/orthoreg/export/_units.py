@@ -1,6 +1,6 @@
 """Units of the coefficients and constants of a field, and their conversion to printed units."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import final
 
@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float
 
 from .._common.errors import UnitError
-from ..data import Unit, Units, is_same, known_unit, same_dimension
+from ..data import PURE_NUMBER, Unit, Units, dimensionless, is_same, known_unit, same_dimension
 from ..field.hybrid import HybridField
 from ..terms import (
     Expression,
@@ -27,11 +27,14 @@ class CoefficientUnits:
 
     The unit of a coefficient is the unit of the left side of its equation divided by that of its
     term.
+    Equations in `solved` have one term, the right-hand side that follows from several equations
+    with several derivatives. Its coefficient is one.
     """
 
     features: FeatureMap
     outputs: tuple[str, ...]
     algebra: UnitAlgebra
+    solved: frozenset[int] = frozenset()
     _terms: dict[int, Unit | None] = field(default_factory=dict, repr=False)
 
     @property
@@ -52,6 +55,18 @@ class CoefficientUnits:
 
     def factor_of_constant(self, name: str) -> float:
         return self.units.factor(self.algebra.constants.get(name))
+
+    def of_product(self, powers: Sequence[tuple[str, float]]) -> str:
+        """Return the printed unit of a product of powers of named constants, '' if it is unknown or
+        the product is a pure number."""
+        unit = dimensionless()
+        for name, power in powers:
+            known = self.algebra.constants.get(name)
+            if known is None:
+                return ""
+            unit = unit * known**power
+        text = self.units.text(unit)
+        return "" if text == PURE_NUMBER else text
 
     def rate(self, output: str) -> str:
         """Return the printed unit of the left side of an equation."""
@@ -100,6 +115,8 @@ class CoefficientUnits:
         )
 
     def _unit(self, equation: int, term: int) -> Unit | None:
+        if equation in self.solved:
+            return dimensionless()
         if term not in self._terms:
             self._terms[term] = self._of_term(self.features.terms[term])
         rate, unit = self.units.rate(self.outputs[equation]), self._terms[term]
@@ -117,14 +134,18 @@ class CoefficientUnits:
 
 
 def units_of_field(
-    shown: HybridField, outputs: Sequence[str], algebra: UnitAlgebra, wanted: Mapping[str, str]
+    shown: HybridField,
+    outputs: Sequence[str],
+    algebra: UnitAlgebra,
+    wanted: Mapping[str, str],
+    solved: Collection[int] = (),
 ) -> CoefficientUnits:
     """Return the units of a field's coefficients and constants.
 
     `wanted` maps units to printed units, {"rad": "deg"}.
     """
     algebra = UnitAlgebra(replace(algebra.units, wanted=wanted), algebra.constants)
-    result = CoefficientUnits(shown.features, tuple(outputs), algebra)
+    result = CoefficientUnits(shown.features, tuple(outputs), algebra, frozenset(solved))
     used = np.flatnonzero((np.asarray(shown.coefficients) != 0).any(axis=0))
     for k in used.tolist():
         result._of_term(shown.features.terms[k])

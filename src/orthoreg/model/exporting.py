@@ -123,7 +123,8 @@ class AbstractExports(abc.ABC):
         with suppress(UnitError):  # an older model may have unchecked formulas
             physics = self.recipe().physics
             algebra = unit_algebra(physics, None, self.schema_, self.output_names_) or algebra
-        return units_of_field(self.field_, self.output_names_, algebra, self._wanted_units)
+        solved = [rate for system in self.knowledge().systems for rate in system.rates]
+        return units_of_field(self.field_, self.output_names_, algebra, self._wanted_units, solved)
 
     def in_units(self, wanted: Mapping[str, str]) -> Self:
         """Return the model with coefficients and constants printed in other units.
@@ -220,6 +221,28 @@ class AbstractExports(abc.ABC):
         """Return the field with the numbers to print, in the requested units."""
         shown, units = self.shown_field(precision), self.coefficient_units_
         return shown if units is None else units.shown(shown)
+
+    def printed_constants(self) -> dict[str, float]:
+        """Return the estimated constants in the units in which they are printed.
+
+        Returns
+        -------
+        values
+            values by name, those of `parameters_` unless `in_units` set other units.
+
+        Examples
+        --------
+        >>> import numpy as np, orthoreg as og
+        >>> t = np.linspace(0, 6, 121)
+        >>> physics = og.Physics(equations={"x0": "-k*x0"})
+        >>> model = og.OrthoReg(physics=physics).fit(np.exp(-t)[:, None], t=t)
+        >>> round(model.printed_constants()["k"], 3)
+        1.0
+        """
+        units, values = self.coefficient_units_, self.parameters_
+        if units is None:
+            return dict(values)
+        return {name: value * units.factor_of_constant(name) for name, value in values.items()}
 
     @abc.abstractmethod
     def knowledge(self) -> Knowledge:
@@ -348,7 +371,7 @@ class AbstractExports(abc.ABC):
         return [
             export.math_relation(rate, sides, variables, outputs)
             for system in self.knowledge().systems
-            for rate, sides in system.sides(self.parameters_, precision).items()
+            for rate, sides in system.sides(self.printed_constants(), precision).items()
         ]
 
     @property

@@ -113,8 +113,10 @@ class AbstractReading(AbstractExports):
         names = [quote_name(name) for name in self.shown_field(precision).features.variables]
         names += [left_side(name) for name in rates]
         lines: dict[int, str] = {}
+        units = self.coefficient_units_ if known.systems else None
+        unit_of = None if units is None else units.of_product
         for system in known.systems:
-            lines |= system.lines(self.parameters_, names, precision)
+            lines |= system.lines(self.printed_constants(), names, precision, unit_of)
         return lines
 
     def _printed_equations(self) -> list[int]:

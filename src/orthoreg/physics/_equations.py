@@ -2,7 +2,7 @@
 
 import itertools
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, final
 
@@ -173,16 +173,32 @@ class ImplicitSystem:
         )
 
     def lines(
-        self, values: Mapping[str, float], names: Sequence[str], digits: int
+        self,
+        values: Mapping[str, float],
+        names: Sequence[str],
+        digits: int,
+        unit_of: Callable[[Sequence[tuple[str, float]]], str] | None = None,
     ) -> dict[int, str]:
         """Return the equations as text, by the state whose equation each of them replaces.
 
-        `names` are the names of variables and derivatives.
+        `names` are the names of variables and derivatives. `unit_of` returns the unit of a product
+        of constants, which is printed behind the number.
         """
-        return {
-            rate: " = ".join(to_text(side, names=names) for side in sides)
-            for rate, sides in self.sides(values, digits).items()
-        }
+        if unit_of is None:
+            return {
+                rate: " = ".join(to_text(side, names=names) for side in sides)
+                for rate, sides in self.sides(values, digits).items()
+            }
+        known: dict[str, Expression] = {name: Number(values[name]) for name in self.inner}
+        lines = {}
+        for rate, equation in zip(self.rates, self.equations, strict=True):
+            sides = []
+            for side in (equation.left, equation.right):
+                parts = [split(substitute(item, known), frozenset()) for item in summands(side)]
+                texts = [_with_unit(part, values, names, digits, unit_of) for part in parts]
+                sides.append(" + ".join(texts).replace("+ -", "- "))
+            lines[rate] = " = ".join(sides)
+        return lines
 
     def sides(
         self, values: Mapping[str, float], digits: int
@@ -198,6 +214,25 @@ class ImplicitSystem:
 
         pairs = zip(self.rates, self.equations, strict=True)
         return {rate: (shown(equation.left), shown(equation.right)) for rate, equation in pairs}
+
+
+def _with_unit(
+    part: Part,
+    values: Mapping[str, float],
+    names: Sequence[str],
+    digits: int,
+    unit_of: Callable[[Sequence[tuple[str, float]]], str],
+) -> str:
+    """Return a summand as "0.15 [N s²] w'*cos(a)". The number is omitted if it is given as one."""
+    number = part.number
+    for name, exponent in part.powers:
+        number *= values[name] ** exponent
+    term = "" if part.term == _ONE else to_text(rounded(part.term, digits), names=names)
+    if term and not part.powers and abs(number) == 1:
+        return f"{'-' * (number < 0)}{term}"
+    unit = unit_of(part.powers) if part.powers else ""
+    words = [f"{number:.{digits}g}", f"[{unit}]" * bool(unit), term]
+    return " ".join(word for word in words if word)
 
 
 def _shown(part: Expression, digits: int) -> Expression:

@@ -110,7 +110,7 @@ def _relations(model: AbstractFittedModel) -> list[MathEquation]:
     return [
         math_relation(rate, sides, variables, outputs)
         for system in model.knowledge().systems
-        for rate, sides in system.sides(model.parameters_, _DIGITS).items()
+        for rate, sides in system.sides(model.printed_constants(), _DIGITS).items()
     ]
 
 

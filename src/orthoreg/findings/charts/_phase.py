@@ -195,9 +195,10 @@ def _equilibria(
 ) -> tuple[Equilibrium, ...]:
     """Return the equilibria within a portrait of a model with two states, at the mean input.
 
-    In a model with more states, the flow of a portrait does not vanish at an equilibrium.
+    In a model with more states, the flow of a portrait does not vanish at an equilibrium. A
+    constant per run is not a state that can be at rest.
     """
-    if data.n_states != 2:
+    if data.n_states != 2 or model.schema_.per_run:
         return ()
     box = {data.state_names[c]: (low[i], high[i]) for i, c in enumerate(columns)}
     u = None if data.inputs is None else data.inputs.mean(axis=0)

@@ -327,18 +327,22 @@ def _correlations(data: ReportData) -> str:
 
 
 def _term_table(data: ReportData) -> str:
+    shown = data.summary.shown_terms
+    has_units = any(row.unit for row in shown)
     rows = [
         (
             left_side(row.equation),
             typeset_formula(row.term, data.names),
             f"{row.coefficient:#.4g}" if row.coefficient else "left out",
+            *((row.unit or "",) if has_units else ()),
             "" if not row.coefficient or row.low is None or row.high is None
             else interval(row.low, row.high),
             row.share,
         )
-        for row in data.summary.shown_terms
+        for row in shown
     ]  # fmt: skip
-    columns = ("equation", "term", "coefficient", "95% interval", "probability")
+    unit = ("unit",) if has_units else ()
+    columns = ("equation", "term", "coefficient", *unit, "95% interval", "probability")
     return table(columns, rows, words=2)
 
 
