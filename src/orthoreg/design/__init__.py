@@ -18,3 +18,4 @@ from ._signals import Band as Band
 from ._signals import PlannedRuns as PlannedRuns
 from ._signals import RunLimits as RunLimits
 from ._signals import signals as signals
+from ._signals import spread_points as spread_points
