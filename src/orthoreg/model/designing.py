@@ -34,7 +34,7 @@ class Request:
     noise: Any = None
     seed: int = 0
     candidates: int = design.CANDIDATES
-    rounds: int = design.ROUNDS  # of variants of the best runs
+    rounds: int | None = None  # of variants of the best runs, by default `design.ROUNDS`
     rtol: float = 1e-8  # of simulations
 
 
@@ -342,7 +342,7 @@ def _for_constants(
     rounds.
     """
     picked, widths = _narrowest(model, request, candidates)
-    for i in range(request.rounds):
+    for i in range(design.ROUNDS if request.rounds is None else request.rounds):
         planned = design.PlannedRuns(picked.starts, picked.inputs, picked.kinds)
         planned = allowed.with_variants(planned, (request.seed, i))
         pool = _candidates(model, request, allowed.times, planned)
