@@ -199,3 +199,20 @@ def test_models_with_hidden_states_and_of_some_targets_are_updated():
     half = og.OrthoReg(LIBRARY, og.Zero()).fit(z, y[:, 1:])
     z, y = rows(1)
     assert not half.update(z, y[:, 1:]).drift_.detected
+
+
+def test_a_loaded_model_with_inputs_is_updated(tmp_path):
+    t, rng = np.linspace(0, 8, 161), np.random.default_rng(0)
+
+    def forced(frequency):
+        u = np.sin(frequency * t)
+        x = solve_ivp(lambda s, x: [np.interp(s, t, u) - x[0]], (0, 8), [1.0], t_eval=t, rtol=1e-8)
+        noisy = x.y.T + 0.01 * rng.standard_normal((161, 1))
+        return og.Dataset.from_arrays(noisy, t, u=u[:, None], names=["x"], input_names=["u"])
+
+    model = og.OrthoReg("poly(1)", og.Zero()).fit(forced(1.0))
+    model.save(tmp_path / "m.orthoreg")
+    new = forced(2.0)
+    loaded = og.load(tmp_path / "m.orthoreg").update(new)
+    assert_allclose(loaded.coefficients_, model.update(new).coefficients_, rtol=1e-9, atol=1e-12)
+    assert not loaded.drift_.detected

@@ -102,8 +102,10 @@ class Drift:
         if not self.detected:
             return ""
         return (
-            "The updated constants are averages over old and new data. To follow the change, "
-            "update with forgetting=0.99, adapt the model to the new data, or fit a new model."
+            "The updated constants are averages over old and new data. If the system has changed, "
+            "update with forgetting=0.99 or adapt the model to the new data. If the new runs reach "
+            "other states than the old ones, the equations may lack terms: fit a new model to all "
+            "data."
         )
 
     def __str__(self) -> str:

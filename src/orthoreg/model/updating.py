@@ -72,7 +72,7 @@ def updated_fit(model: AbstractModel, X: Any, y: Any, t: Any, u: Any, forgetting
     certificate = certify(
         description, model.output_names_, names, normalized=recipe.solver.normalize
     )
-    points = rows.point_extent.range
+    points = rows.point_extent.range[:, : fit.range.shape[1]]  # files store those of states
     updates = fit.updates + 1
     return replace(
         fit.with_field(result.field, certificate),
