@@ -1,4 +1,4 @@
-"""Fit rows: task, terms, solution, then certificate and gate give a `Fit`."""
+"""Fit rows: prepare the task, select terms, solve for coefficients, certify, and fit the gate."""
 
 import warnings
 from collections.abc import Mapping, Sequence

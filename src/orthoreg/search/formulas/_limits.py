@@ -118,7 +118,7 @@ PRODUCT_SYMBOLS = 8  # symbols of a typical product whose only constant is its c
 MIN_UNEXPLAINED = 1e-5  # share of the squared target; sums over windows cannot resolve less
 MAX_TERMS_BESIDE = 30  # maximum known terms to which products are added at once
 MAX_CANDIDATES = 16  # number of candidates of an equation that are kept
-MAX_READABLE_GAIN = 10.0  # maximum nats that a simple number instead of a parameter saves
+MAX_READABLE_GAIN = 10.0  # maximum gain, in nats, of a simple number over an estimated parameter
 NOISE_REDUCTION = 0.7  # share of the assumed noise; if the noise is lower, scores are recomputed
 
 # -- fractions, products, steps and exchanged roles -----------------------------------------
