@@ -7,11 +7,11 @@ from typing import Any
 from benchmarks._jobs import run_jobs, with_results
 from benchmarks.revision import source_revision
 
-from ._page import METHODS, page, render
+from ._page import METHODS, page
 from ._snippets import code_lines
 from ._strogatz import NOISES, SYSTEMS
 
-__all__ = ["measure", "page", "render"]
+__all__ = ["measure", "page"]
 
 SEEDS = 1
 CPU_LIMIT = 300.0  # seconds for the fits of one system by all methods

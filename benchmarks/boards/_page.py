@@ -90,14 +90,6 @@ Experts in these tools may obtain better results.
 """
 
 
-def render(record: dict[str, Any]) -> str:
-    """Return the section of the page on benchmarks."""
-    return (
-        "## Comparison with other tools\n\n[This page](boards.md) compares orthoreg with PySINDy "
-        f"and Operon. ODE-Strogatz was measured at revision {record['revision']}.\n"
-    )
-
-
 def _conclusion(rows: list[Row]) -> str:
     compared = [row for row in rows if _peers(row.percent)]
     best = [row for row in compared if row.percent["orthoreg"] > max(_peers(row.percent).values())]
