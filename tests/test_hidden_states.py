@@ -347,3 +347,18 @@ def test_hidden_states_that_are_nowhere_although_all_measured_equations_are_give
     data = og.Dataset.from_arrays(np.sin(t)[:, None], t, names=["x"], hidden=["h"])
     with pytest.raises(InputError, match="'h' is in no equation of a measured state"):
         og.OrthoReg(physics=og.Physics(equations={"x": "-k*x"})).fit(data)
+
+
+def test_a_large_library_finds_the_course_with_the_fewest_terms():
+    """With h + c x + d in place of h, the equations of prey and predators have more terms."""
+    rng, t = np.random.default_rng(0), np.arange(0, 40, 0.1)
+    x = solve_ivp(
+        lambda t, x: [x[0] * (1 - 0.1 * x[0]) - 0.5 * x[0] * x[1], 0.4 * x[0] * x[1] - 0.6 * x[1]],
+        (0, 40), [2.0, 1.0], t_eval=t, rtol=1e-9, atol=1e-9,
+    ).y[0]  # fmt: skip
+    prey = x + 0.01 * x.std() * rng.standard_normal(len(t))
+    data = og.Dataset.from_arrays(prey[:, None], t, names=["x"], hidden=["h"])
+    physics = og.Physics(equations={"x": "r*x - q*x**2 - 0.5*x*h", "h": "..."})
+    model = og.OrthoReg("poly(3)", physics=physics).fit(data)
+    used = {n: c for n, c in zip(model.feature_names_, model.coefficients_[1], strict=True) if c}
+    assert used == pytest.approx({"h": -0.6, "x*h": 0.4}, rel=0.02)

@@ -16,7 +16,7 @@ from ..field.hybrid import HybridField
 from ..matching import Constants, InitialPoint, Problem, Uncertainty, estimate_hidden, hidden_std
 from ..physics import Bound, ConstantSystem, Knowledge, bind_physics, constant_values
 from ..simulation import input_interpolation
-from ..terms import parameter_bounds, variables_of
+from ..terms import complexity, parameter_bounds, variables_of
 from . import _limits as limits
 from ._fit import Recipe
 from ._relations import find_relation
@@ -27,7 +27,8 @@ class HiddenStates(NamedTuple):
     """Runs with estimated hidden states, and estimated constants.
 
     Constants are given by name and by (equation, term). The variance is that of the first states of
-    runs. The misfit is the mean squared residual in noise variances.
+    runs. The misfit is the mean squared residual in noise variances. `sizes` are the numbers of
+    symbols of optional terms, without the largest.
     """
 
     data: Dataset
@@ -35,6 +36,8 @@ class HiddenStates(NamedTuple):
     coefficients: dict[tuple[int, str], float]
     start_variance: Float[np.ndarray, "n R"]
     misfit: float
+    n_constants: int
+    sizes: tuple[int, ...]
 
 
 def with_hidden_states(recipe: Recipe, data: Dataset) -> Dataset:
@@ -48,7 +51,7 @@ def with_hidden_states(recipe: Recipe, data: Dataset) -> Dataset:
     """
     names = () if recipe.physics is None else recipe.physics.per_run
     if not names or data.schema.per_run:
-        return _estimated(recipe, data).data if data.has_unknown_states else data
+        return _simplest_estimate(recipe, data).data if data.has_unknown_states else data
     estimate = _first_estimate(recipe, data, names)
     constants = tuple(_pooled(estimate, constant) for constant in estimate.data.schema.per_run)
     for _ in range(limits.POOLING_ROUNDS - 1):
@@ -57,6 +60,36 @@ def with_hidden_states(recipe: Recipe, data: Dataset) -> Dataset:
         constants = tuple(_repooled(estimate, constant) for constant in runs.schema.per_run)
     constants = tuple(map(partial(_related, estimate), estimate.data.schema.per_run, constants))
     return estimate.data.with_parts(per_run=constants)
+
+
+def _simplest_estimate(recipe: Recipe, data: Dataset) -> HiddenStates:
+    """Return the estimate with all terms of the library, or with its simplest terms alone if these
+    explain the data as well.
+
+    A large library may describe the data with many courses of a hidden state, such as w or w - v,
+    and the equations of most of them need more terms. The information criterion decides. [Schwarz
+    1978] All terms remain candidates of the later search.
+    """
+    best = _estimated(recipe, data)
+    criterion = _criterion(best)
+    while best.sizes:
+        try:
+            simpler = _estimated(
+                recipe, data, max_starts=limits.SIMPLER_STARTS, max_size=best.sizes[-1]
+            )
+        except InputError:  # from no starting point
+            break
+        if _criterion(simpler) > criterion:
+            break
+        best, criterion = simpler, _criterion(simpler)
+    return best
+
+
+def _criterion(estimate: HiddenStates) -> float:
+    """Return the Bayesian information criterion of an estimate, in nats."""
+    rows = estimate.data.n_samples * int(estimate.data.is_measured.sum())
+    misfit = max(estimate.misfit, limits.MIN_HIDDEN_MISFIT)
+    return 0.5 * rows * float(np.log(misfit)) + 0.5 * float(np.log(rows)) * estimate.n_constants
 
 
 def rough_estimate(recipe: Recipe, data: Dataset, near: HiddenStates | None = None) -> HiddenStates:
@@ -184,10 +217,12 @@ def _estimated(
     is_minimum: bool = False,
     is_rough: bool = False,
     max_starts: int | None = None,
+    max_size: int | None = None,
 ) -> HiddenStates:
     """Return the runs with estimated hidden states and constants.
 
-    The search starts `near` another estimate if given.
+    The search starts `near` another estimate if given. With `max_size`, optional terms have at most
+    this number of symbols.
     """
     blank = data.with_parts(states=np.nan_to_num(data.states))
     bound = bind_physics(
@@ -197,6 +232,12 @@ def _estimated(
     _check(bound, data.hidden, blank)
     known = bound.knowledge
     candidates = bound.features.mask & ~known.given
+    symbols = np.array([complexity(term) for term in bound.features.terms])
+    is_optional = candidates & ~known.required
+    is_optional[[*known.complete, *blank.given_rates]] = False
+    if max_size is not None:
+        candidates &= ~(is_optional & (symbols > max_size))
+    sizes = np.unique(symbols[(is_optional & candidates).any(axis=0)])[:-1]
     field = _field(bound, candidates, len(blank.variable_names))
     initial = None
     if near is not None:
@@ -232,7 +273,10 @@ def _estimated(
         for c, k in np.argwhere(values.coefficients != 0)
     }
     runs = blank.with_parts(states=estimate.states)
-    return HiddenStates(runs, named, coefficients, estimate.start_variance, estimate.misfit)
+    return HiddenStates(
+        runs, named, coefficients, estimate.start_variance, estimate.misfit, constants.size,
+        tuple(sizes.tolist()),
+    )  # fmt: skip
 
 
 def _with_constants(field: HybridField, bound: Bound, near: HiddenStates) -> HybridField:

@@ -159,6 +159,12 @@ DISTINCT_DELAY = 5.0
 """Size of a delay, in standard errors, for which the terms with and without delay differ
 clearly."""
 
+MIN_HIDDEN_MISFIT = 0.01
+"""Smallest misfit of hidden states that is resolved, in noise variances: starting points are
+compared down to a tenth of the noise, which is at least 1e-3 standard deviations of a state."""
+SIMPLER_STARTS = 6
+"""Starting points of hidden states for the simplest terms of a library. If none of them leads to
+the smallest misfit, the search starts with all terms."""
 POOLING_ROUNDS = 3
 """Number of rounds in which constants per run and their distribution are estimated in turn."""
 SHARED_RUNS = 10
