@@ -325,8 +325,10 @@ def test_the_command_writes_the_table(model, tmp_path, capsys):
     assert run(["design", str(path), *limited]) == 0
     inputs = np.array(json.loads(capsys.readouterr().out)["inputs"])
     assert np.abs(np.diff(inputs, axis=1)).max() <= 0.5 * 0.05 * (1 + 1e-9)
-    for text in ("u=low", "u=-1..1, rate=fast", "=1..2", "u"):
+    for text in ("u=low", "u=-1..1, rate=fast", "=1..2", "u", "u=1..-1", "u=0..1, rates=2"):
         assert run(["design", str(path), "--input", text]) == 2
         assert "--input must be text such as 'u=-1..1'" in capsys.readouterr().err
     assert run(["design", str(path)]) == 2
-    assert "'u'" in capsys.readouterr().err
+    assert "error: --input needs a range for each of 'u'." in capsys.readouterr().err
+    assert run(["design", str(path), "--start", "y=0..1", "--input", "u=-1..1"]) == 2
+    assert "error: --start has 'y', which is not one of" in capsys.readouterr().err

@@ -12,6 +12,7 @@ from ._arguments import check_file, one_of
 from ._output import collected_warnings, print_files, print_json, terminal
 from ._reading import reads_tables
 
+_LIMITS = {"range", "bandwidth", "rate"}  # of an input
 _GOALS = ["constants", "rivals", "coverage"]
 
 
@@ -123,7 +124,7 @@ def _inputs_in(texts: list[str] | None) -> dict[str, dict[str, Any]]:
         for part in others:  # a number alone is the bandwidth
             key, _, value = part.partition("=") if "=" in part else ("bandwidth", "", part)
             limits[key.strip()] = _ends_in(value)[0] if len(_ends_in(value)) == 1 else ()
-        if not name.strip() or () in limits.values():
+        if not name.strip() or () in limits.values() or limits.keys() - _LIMITS:
             raise InputError(
                 f"--input must be text such as 'u=-1..1' or 'u=-1..1, bandwidth=0.5, rate=2'; got "
                 f"'{text}'."
@@ -136,6 +137,7 @@ def _ends_in(text: str) -> tuple[float, ...]:
     """Return the numbers in '-2..2' or '2', nothing if there are others."""
     low, dots, high = text.partition("..")
     try:
-        return (float(low), float(high)) if dots else (float(low),)
+        ends = (float(low), float(high)) if dots else (float(low),)
     except ValueError:
         return ()
+    return ends if ends[0] <= ends[-1] else ()

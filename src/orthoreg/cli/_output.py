@@ -42,6 +42,10 @@ _PARTS = {
     r"\bPhysics\(start=\.\.\.\)": "--start",
     r"\bPhysics\(per_run=\.\.\.\)": "--per-run",
     r"\bPhysics\((\w+)=\.\.\.\)": r"'\1' in --physics",
+    r"^starts has\b": "--start has",
+    r"^ranges has\b": "--stay has",
+    r"^inputs has\b": "--input has",
+    r"^inputs needs (a range for each of [^,]*), such as .*\.$": r"--input needs \1.",
     r"\bphysics=\.\.\. contradicts": "What is known contradicts",
     r"\bphysics='([^']*)'": r"--physics '\1'",
     r"\b(Automatic|\w*FiniteDifference|LocalPolynomial|SavitzkyGolay|SmoothingSpline)\([^()]*\)"
