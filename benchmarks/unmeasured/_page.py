@@ -148,8 +148,9 @@ def page(record: Row) -> str:
         "Noise is relative to the standard deviation of each measured column, and fits use default "
         "settings. Most cases are repeated with five or 20 seeds of the noise. Targets were fixed "
         "before the first run.\n\n"
-        "Results are optimistic for the systems of identifiability, the tanks, the cost cases and "
-        "the 12 subjects, because the package was improved with these systems in view. Some cases "
+        "Results are optimistic for the systems of identifiability, the tanks, the cost cases, "
+        "the 12 subjects and FitzHugh-Nagumo with poly(3), because the package was improved with "
+        "these systems in view. Some cases "
         "were changed after the first run: the inflow of the tanks, so that they are never empty, "
         "and the equations of some systems of identifiability.\n"
     )
