@@ -48,7 +48,10 @@ def test_constants_are_found_up_to_a_factor_of_all(cart):
     assert set(cart.parameters_) == set(wanted)
     for name, value in wanted.items():
         assert cart.parameters_[name] == pytest.approx(value, rel=1e-6)
-    assert "set by Mt = 1" in str(cart.summary())
+    assert (
+        ". The equations determine them only up to a common factor, which is fixed by Mt = 1."
+        in str(cart.summary())
+    )
 
 
 def test_equations_are_printed_as_they_were_written(cart):

@@ -284,7 +284,7 @@ def estimated_constants(
     text = f"Estimated from the data: {listed(shown, most=12)}."
     if scale:
         text += (
-            "The equations determine them only up to a common factor, which is fixed by "
+            " The equations determine them only up to a common factor, which is fixed by "
             f"{listed(scale)} = 1. Any known value can fix it instead."
         )
     return text

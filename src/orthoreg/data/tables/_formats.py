@@ -163,9 +163,9 @@ def read_excel(file: Path, choice: Choice) -> Table:
     except ImportError:
         raise missing_extra("openpyxl", "tables", "Reading Excel") from None
     check_archive(file, "Excel")
-    with reading(file.name, "Excel"):
-        book = load_workbook(file, read_only=True, data_only=True)
-    try:
+    with file.open("rb") as stream:  # openpyxl leaves files open that it cannot read
+        with reading(file.name, "Excel"):
+            book = load_workbook(stream, read_only=True, data_only=True)
         sheet, notes = _sheet(book, choice.form, file.name)
         header, number = _sheet_header(sheet, choice, file.name)
         if number > 1:
@@ -174,8 +174,6 @@ def read_excel(file: Path, choice: Choice) -> Table:
         dialect = Dialect(",", tuple(header), number)
         sheet_rows = _sheet_rows(sheet, file.name, number + 1, len(header))
         values, rows = collect(sheet_rows, dialect, columns.indices, choice, file.name, "row")
-    finally:
-        book.close()
     return Table(
         values, file.name, "row", lambda row: int(rows[row]),
         units=columns.units, notes=notes, others=columns.unused,
