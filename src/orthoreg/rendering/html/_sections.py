@@ -237,7 +237,7 @@ def _phase(data: ReportData) -> str:
             words = "The moves of the model to the next row, with the measured rows."
             keys = [("run", "dot", "measured rows"), ("flow", "line", "move to the next row")]
         if any(portrait.kinds for portrait in phase.portraits):
-            words += "Large circles are equilibria, filled if stable."
+            words += " Large circles are equilibria, filled if stable."
     return (
         f'<h2>{head}</h2><p>{words}</p><div class="controls">{pick}{switch}</div>{legend(keys)}'
         f"{chart('chart-phase', head)}{quiet(phase.note)}"
