@@ -216,7 +216,8 @@ def _chosen(choice: Choice, recipe: Recipe, rows: Rows) -> tuple[Task, Selection
     """Return the task with the terms of this choice."""
     task = prepare(recipe, rows)
     if choice.least_period is not None and recipe.library_is_default:
-        left_out = unresolved_trig_terms(task.features, rows.extent.range, choice.least_period)
+        with mock.patch.object(_limits, "MIN_PERIOD_SHARE", choice.least_period):
+            left_out = unresolved_trig_terms(task.features, rows.extent.range)
         task = replace(task, support=task.support & ~left_out)
         recipe = replace(recipe, library_is_default=False)
     with ExitStack() as stack:

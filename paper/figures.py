@@ -28,8 +28,8 @@ CAPTIONS = {
     "ablations": "F1, T3 errors, and the fractions of the symbolic and neural parts against "
     "difficulty, sampling and the strength of the penalty: means and standard deviations over "
     "seeds.",
-    "portraits": "Simulated and true trajectories, and the sizes of the symbolic and the neural "
-    "part of OrthoReg with the paper's strengths.",
+    "portraits": "Simulated and true trajectories, and the sizes of the symbolic and neural parts "
+    "of OrthoReg, with the penalty strengths of the paper.",
     "noise": "Errors against the noise of the training states, with derivatives from smoothed "
     "differences and with true derivatives.",
     "sample_size": "Errors against the number of training samples.",

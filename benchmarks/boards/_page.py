@@ -96,7 +96,8 @@ def _conclusion(rows: list[Row]) -> str:
     others = [row for row in compared if row not in best]
     text = f"orthoreg has the best result in {len(best)} of {len(compared)} comparisons."
     if others:
-        text += " Not in: " + "; ".join(_lost(row) for row in others) + "."
+        are = "The exception is" if len(others) == 1 else "The exceptions are"
+        text += f" {are} " + "; ".join(_lost(row) for row in others) + "."
     timed = [row for row in rows if _peers(row.seconds)]
     slower = [row for row in timed if row.seconds["orthoreg"] > min(_peers(row.seconds).values())]
     return (

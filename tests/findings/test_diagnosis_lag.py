@@ -39,7 +39,7 @@ def test_a_state_that_is_no_velocity_is_left_alone():
 def test_the_advice_names_the_way_out():
     advice = lag(columns(0.05))
     assert advice is not None and advice.code == "lag"
-    assert "v comes 0.05 after the derivative of q" in advice.text
+    assert "v lags the derivative of q by 0.05" in advice.text
     assert "--positions q" in advice.text and "positions=['q']" in advice.text
     model = og.OrthoReg("poly(1)", og.Zero()).fit(columns(0.05))
     assert "lag" in [one.code for one in model.summary(columns(0.05)).advice]

@@ -1,7 +1,7 @@
 """Operon, with derivatives chosen on a held-out run."""
 
 import numpy as np
-from pyoperon.sklearn import SymbolicRegressor
+from pyoperon.sklearn import SymbolicRegressor  # pyright: ignore[reportMissingImports]
 from scipy.integrate import cumulative_trapezoid
 from scipy.signal import savgol_filter
 

@@ -123,8 +123,8 @@ class ChunkedDataset:
         shape = tuple(getattr(x, "shape", ()))
         if len(shape) != 3:
             raise DataError(
-                f"x must be an array (runs, times, states); it has shape {shape}. Read one long "
-                "run in chunks from a table, and runs of different lengths with "
+                f"x must be an array (runs, times, states); it has shape {shape}. For one "
+                "long run, use read_table(..., chunks=True); for runs of different lengths, use "
                 "ChunkedDataset.from_runs."
             )
         times = np.asarray(t, dtype=np.float64)

@@ -122,11 +122,11 @@ def given_advice(equations: Sequence[str], at_bounds: Sequence[str] = ()) -> Adv
     """Return advice on equations that are given completely but whose misfit exceeds the noise."""
     bounds = "the bound of" if len(at_bounds) == 1 else "a bound of one of"
     wrong = f"a given value or {bounds} {listed(at_bounds)}" if at_bounds else "a given value"
-    are, it = ("was", "it") if len(equations) == 1 else ("were", "them")
+    are, these = ("was", "the equation") if len(equations) == 1 else ("were", "the equations")
     return Advice(
         "explain",
         f"{rates(equations)} {are} given completely, but the misfit exceeds the noise: a term is "
-        f"missing, or {wrong} is wrong. End {it} with '+ ...' so that terms can be added; "
+        f"missing, or {wrong} is wrong. End {these} with '+ ...' so that terms can be added; "
         f"then `orthoreg explain` (in Python, model.explain(data)) searches for missing terms.",
     )
 

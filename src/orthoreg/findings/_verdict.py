@@ -291,7 +291,9 @@ def _alone(scores: Sequence[EquationScore]) -> str:
     if all((score.equation_error or 0.0) <= judged_error(score) for score in helped):
         return f"; the residual of {names} does not reduce this error"
     alone = max(score.equation_error or 0.0 for score in helped)
-    return f"; without the residual, the error of {names} is {percent(alone)}"
+    errors = "errors" if len(helped) > 1 else "error"
+    are = "are up to" if len(helped) > 1 else "is"
+    return f"; without the residual, the {errors} of {names} {are} {percent(alone)}"
 
 
 def _with(scores: Sequence[EquationScore], status: str) -> list[EquationScore]:
@@ -375,7 +377,7 @@ def _split(rows: list[CertificateRow]) -> str:
 def _bound(rows: list[CertificateRow]) -> str:
     worst = max(rows, key=lambda row: row.overlap)
     if not math.isfinite(worst.bound):
-        return ", without a bound on it"
+        return ", and its penalty has no bound"
     if worst.bound_holds:
         return f", the penalty {number(worst.penalty)} is within its bound {number(worst.bound)}"
     return f", and an assumption of the bound {number(worst.bound)} on its penalty does not hold"

@@ -446,7 +446,7 @@ def _misfit(
     misfit = Misfit(
         error=error,
         noise=noise,
-        systematic=float(np.sqrt(max(covariance, 0.0))),
+        systematic=min(float(np.sqrt(max(covariance, 0.0))), error),  # weights may exceed one
         chance=float(np.sqrt(chance)),
         detectable=float(np.sqrt(chance + floor**2)),
         motion=float(np.sqrt(max(motion**2 - noise**2, 0.0))),

@@ -24,7 +24,7 @@ def max_noise_ratio(rows: float, accuracy: float = limits.NOISE_ACCURACY) -> flo
     """Return the mean square that `rows` independent values of white noise exceed with probability
     1 - `EXCESS_LEVEL`.
 
-    It is in estimated noise variances. The estimate of the variance may be wrong by a factor of
+    The value is in units of the estimated noise variance, which may itself be wrong by a factor of
     `accuracy`.
     """
     from scipy.special import chdtri

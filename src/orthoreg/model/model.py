@@ -586,7 +586,7 @@ class AbstractModel(AbstractWorkflow, AbstractEstimator):
     def forecast(
         self, data: Dataset, *, interpolation: Any = None, rtol: float | None = None
     ) -> list[Rollout]:
-        """Return the trajectory of each run from its first row, over its times and inputs.
+        """Simulate each run from its first row, at its times and with its inputs.
 
         Parameters
         ----------

@@ -62,7 +62,7 @@ def simulated(
 def forecasts_of(
     model: "AbstractModel", data: Dataset, interpolation: Any, rtol: float | None
 ) -> list[Rollout]:
-    """Return the trajectory of each run from its first row, over its times and inputs."""
+    """Simulate each run from its first row, at its times and with its inputs."""
     data = in_states_of(model, data)
     known_variables(model, data, None)
     kinds = chosen_interpolation(model.input_interpolation_, interpolation)

@@ -143,8 +143,8 @@ def _conversion(
         return 1.0, 0.0, ()
     if choice.derivatives:
         raise DataError(
-            f"'{name}' must stay in {written}, the unit in the header, because derivatives were "
-            f"measured; omit it in units."
+            f"'{name}' must stay in {written}, the unit in the header, because the measured "
+            f"derivatives would not be converted with it; remove '{name}' from units=..."
         )
     return factor, offset, (Note("units", f"'{name}' is converted from {written} to {wanted}."),)
 

@@ -70,8 +70,8 @@ def noise(
         return Advice(
             "few-rows",
             f"Consecutive values of {states} are hardly related: the samples are too far apart "
-            f"for a differential equation, or {'they come' if unrelated.size > 1 else 'it comes'} "
-            "from a discrete map. Sample more often.",
+            "for a differential equation, or the values come from a discrete map. Sample more "
+            "often, or fit a map (discrete=True).",
         )
     loud = np.flatnonzero(
         (level > limits.LARGE_NOISE)
@@ -179,15 +179,15 @@ def lag(data: Dataset) -> Advice | None:
     if not pairs:
         return None
     sentences = "; ".join(
-        f"{pair.velocity} comes {abs(pair.lag):.2g} {'after' if pair.lag > 0 else 'before'} the "
-        f"derivative of {pair.position} (standard error {pair.error:.1g}, in units of "
+        f"{pair.velocity} {'lags' if pair.lag > 0 else 'leads'} the derivative of {pair.position} "
+        f"by {abs(pair.lag):.2g} (standard error {pair.error:.1g}, in the unit of "
         f"{data.time_name})"
         for pair in pairs
     )
     names = list(dict.fromkeys(pair.position for pair in pairs))
     return Advice(
         "lag",
-        f"Two columns disagree about the time: {sentences}. Such a lag acts like damping that does "
-        f"not exist. Fit the positions alone: --positions {','.join(names)} on the command line, "
-        f"Dataset.from_positions or read_table(positions={names!r}) in Python.",
+        f"Positions and velocities are not synchronous: {sentences}. Such a lag acts like damping "
+        f"that does not exist. Fit the positions alone: --positions {','.join(names)} on the "
+        f"command line, Dataset.from_positions or read_table(positions={names!r}) in Python.",
     )
