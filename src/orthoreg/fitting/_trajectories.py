@@ -17,6 +17,7 @@ from ..losses import is_coarse
 from ..matching import StructureChoice, forecast_error, refine
 from ..physics import Knowledge
 from ..search import choose_structure, held_inputs
+from ..search.rows import Chosen
 from ..simulation import Interpolation
 from . import _limits as limits
 from ._adapt import describe
@@ -117,13 +118,15 @@ class _RunsFit:
         equations. Equations that are given completely are always matched.
         """
         equations, data = fit.field.without_residual(), self.runs.data
+        candidates, fixed = candidate_terms(fit), self._fixed_terms(fit)
+        is_fixed = fixed.any(axis=1, keepdims=True)
         choice = choose_structure(
             equations,
             data,
-            candidate_terms(fit),
+            np.where(is_fixed, fixed, candidates),
             interpolation=self.runs.interpolation,
             bounds=self.bounds,
-            knowledge=self.known,
+            knowledge=replace(self.known, required=self.known.required | fixed),
             parameter_grids=parameter_grids(equations.features, self.rows, self.bounds),
         )
         if choice is None or choice.is_noise:
@@ -133,6 +136,18 @@ class _RunsFit:
         if not all_given and choice.misfit >= limits.MAX_MISFIT_MATCHED:
             return None
         return replace(choice, field=equations, inclusion=None)
+
+    def _fixed_terms(self, fit: Fit) -> Mask:
+        """Return a mask of the terms that the user selected with `Chosen`."""
+        selection = self.recipe.selection
+        fixed = np.zeros_like(fit.field.features.mask)
+        if not isinstance(selection, Chosen):
+            return fixed
+        named = dict(selection.terms)
+        for c, equation in enumerate(self.rows.outputs):
+            if equation in named or selection.others is None:
+                fixed[c] = np.asarray(fit.field.coefficients)[c] != 0
+        return fixed
 
     def _held_inputs(self, fit: Fit) -> tuple[str, ...]:
         """Return the inputs that are held between rows, according to trajectories of the equations.
