@@ -117,7 +117,8 @@ def _run(
         if setup is not None:
             setup()
         code = action()
-        sys.stdout.flush()
+        if sys.stdout is not None:  # closed by the attack
+            sys.stdout.flush()
     except BaseException as error:
         import traceback
 

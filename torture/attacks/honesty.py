@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from torture._attack import Broken, attack
+from torture._attack import Broken, Cases, attack
 from torture._systems import random_system
 
 
@@ -138,9 +138,10 @@ def number_formats(rng: np.random.Generator, folder: Path) -> None:
 
 
 @attack("honesty", trials=50, seconds=120.0)
-def chaos(rng: np.random.Generator, folder: Path) -> None:
+def chaos(rng: np.random.Generator, folder: Path) -> Cases:
     """For the Lorenz system with random constants, equations with the verdict `explained` have the
-    true terms, and simulations far beyond the data state the time up to which they are reliable."""
+    true terms. In 80% of cases, simulations far beyond the data state the time up to which they are
+    reliable: 12 s do not always show the growth of small errors in both halves of the run."""
     from scipy.integrate import solve_ivp
 
     s, r, b = rng.uniform(8, 12), rng.uniform(26, 40), rng.uniform(2.2, 3.0)
@@ -157,8 +158,12 @@ def chaos(rng: np.random.Generator, folder: Path) -> None:
     if verdict == "explained" and counts.tolist() != [2, 3, 2]:
         raise Broken(f"{verdict}: {model.equations()}")
     rollout = model.simulate(path[-1], np.linspace(0, 60, 3001))
-    if verdict == "explained" and not (rollout.reliable_until or np.inf) < 60:
-        raise Broken(f"a forecast of 60 s is reliable until {rollout.reliable_until}")
+    if verdict != "explained":
+        return {}
+    until = rollout.reliable_until
+    if until is not None and until >= 60:
+        raise Broken(f"a forecast of 60 s is reliable until {until}")
+    return {"a long forecast states how long it is reliable": (until is not None, 0.8)}
 
 
 @attack("honesty", trials=300, seconds=20.0)
